@@ -1,0 +1,1 @@
+"""The mathematics of change: pure functions of (reference, counts)."""

@@ -1,0 +1,1 @@
+"""The service that predicts, watches what it is asked, and says when it drifts."""

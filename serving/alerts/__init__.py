@@ -1,0 +1,1 @@
+"""Alerts: an outbox that survives restarts, and one sink a receiver."""

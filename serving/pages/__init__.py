@@ -1,0 +1,1 @@
+"""The live pages: templates and static files."""

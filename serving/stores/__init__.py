@@ -1,0 +1,1 @@
+"""Stores: where counts of all workers meet; adding the same delta twice counts once."""

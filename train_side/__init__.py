@@ -1,0 +1,1 @@
+"""MindSpore callbacks that fit what training knew and watch the training itself."""

@@ -1,0 +1,1 @@
+"""Probes: each measures one thing about a training step."""

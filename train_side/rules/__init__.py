@@ -1,0 +1,1 @@
+"""Rules: each looks at the record and says when something is wrong."""

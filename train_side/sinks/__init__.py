@@ -1,0 +1,1 @@
+"""Sinks: each carries the record to one place."""
