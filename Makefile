@@ -1,5 +1,5 @@
 # Every target prints what it does; `make help` lists them.
-PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.10 || echo python3)
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || echo python3)
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
