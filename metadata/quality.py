@@ -1,0 +1,90 @@
+"""What held-out data said about the model: calibration, accuracy, latency, health."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Quality(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How right and how sure the model was on the reference data.
+
+    `temperature` divides the logits so that confidence matches accuracy (Guo et al. 2017, "On
+    Calibration of Modern Neural Networks"); `ece_before` and `ece_after` are the expected
+    calibration errors (15 equal-width bins) without and with it. `confusion[i][j]` counts rows of
+    true class i predicted as j. For regression `mae` and `rmse` stand in their place.
+    """
+
+    rows: int
+    accuracy: float | None = None
+    temperature: float | None = None
+    ece_before: float | None = None
+    ece_after: float | None = None
+    confusion: tuple[tuple[int, ...], ...] | None = None
+    mae: float | None = None
+    rmse: float | None = None
+
+
+class LatencyBaseline(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Seconds a single-row prediction took on the packaging host.
+
+    `edges` and `counts` are the timings over fixed cells, so that a service compares counts with
+    counts; `host` is the fingerprint of the machine, without which the numbers mean nothing.
+    """
+
+    p50: float
+    p95: float
+    p99: float
+    calls: int
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+    host: str
+
+
+class LossCurve(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The least-squares fit ``loss = floor + scale · (step + 1) ** -power`` of the training loss.
+
+    `residual` is the root mean square of what the fit leaves over; `points` how many it saw.
+    """
+
+    floor: float
+    scale: float
+    power: float
+    residual: float
+    points: int
+    final: float
+
+
+class Event(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Something a rule found during training."""
+
+    rule: str
+    step: int
+    severity: str
+    sentence: str
+
+
+class Health(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The fingerprint by which a later reader judges the checkpoint.
+
+    Only what was measured is there; None says that it was not. Gradient norms are those the
+    optimizer received. `quantiles` are the 5th, 50th and 95th percentile over sampled steps.
+    """
+
+    steps: int
+    epochs: int
+    seconds: float
+    rows_seen: int | None = None
+    final_loss: float | None = None
+    best_loss: float | None = None
+    loss_by_epoch: tuple[float, ...] = ()
+    loss_sd_by_epoch: tuple[float, ...] = ()
+    finite: bool | None = None
+    gradient_norm_quantiles: tuple[float, ...] | None = None
+    worst_layers: tuple[str, ...] = ()
+    events: tuple[Event, ...] = ()
+    rows_per_second: float | None = None
+    precision: str | None = None
+    loss_scale: float | None = None
+    overflows: int | None = None
+    seed: int | None = None
+    ranks: int = 1
