@@ -6,6 +6,7 @@ struct forbids unknown fields, so that a misspelt one is named and not ignored.
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Annotated, Any, Literal
 
@@ -242,3 +243,8 @@ def _refuse_nonfinite(value: Any, path: str) -> None:
     elif isinstance(value, list | tuple):
         for index, inner in enumerate(value):
             _refuse_nonfinite(inner, f"{path}[{index}]")
+
+
+if __name__ == "__main__":
+    # `python -m driftline.metadata.schema > metadata/schema.json` publishes the schema.
+    print(json.dumps(json_schema(), indent=1, sort_keys=True))

@@ -34,7 +34,9 @@ class Column(Struct, frozen=True, forbid_unknown_fields=True):
     kind: ColumnKind
 
 
-class Continuous(Struct, frozen=True, forbid_unknown_fields=True, tag="continuous", tag_field="kind"):
+class Continuous(
+    Struct, frozen=True, forbid_unknown_fields=True, tag="continuous", tag_field="kind"
+):
     """Ordered cells between ascending `edges`; cell i holds ``edges[i-1] <= value < edges[i]``.
 
     A value that stands alone (an atom `a`) is the cell between the two edges ``a`` and
