@@ -43,6 +43,7 @@ class SignalReference(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def name(self) -> str:
+        """The signal's name."""
         return self.signal.name
 
 

@@ -6,6 +6,7 @@ struct forbids unknown fields, so that a misspelt one is named and not ignored.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from typing import Annotated, Any, Literal
@@ -222,7 +223,7 @@ def _check(metadata: ModelMetadata) -> None:
             raise MetadataError(f"{where}.weights", "every weight must be above 0")
         for field in ("edges", "values"):
             values = getattr(each.signal.partition, field, ())
-            if any(b <= a for a, b in zip(values, values[1:], strict=False)):
+            if any(b <= a for a, b in itertools.pairwise(values)):
                 raise MetadataError(f"{where}.signal.partition.{field}", "must ascend")
     names = [each.name for each in metadata.reference.signals]
     if len(set(names)) != len(names):

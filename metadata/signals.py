@@ -48,6 +48,7 @@ class Continuous(
 
     @property
     def size(self) -> int:
+        """Number of cells."""
         return len(self.edges) + 1
 
     def cells(self, values: Floats) -> Ints:
@@ -65,6 +66,7 @@ class Categorical(
 
     @property
     def size(self) -> int:
+        """Number of cells."""
         return len(self.values) + 1
 
     def cells(self, values: Floats) -> Ints:
@@ -78,6 +80,7 @@ class Missing(Struct, frozen=True, forbid_unknown_fields=True, tag="missing", ta
     """True where the value is NaN or infinite."""
 
     def __call__(self, values: Floats) -> NDArray[np.bool_]:
+        """Truth of each value, shape ``[n]``."""
         return ~np.isfinite(values)
 
 
@@ -88,6 +91,7 @@ class Outside(Struct, frozen=True, forbid_unknown_fields=True, tag="outside", ta
     high: float | None = None
 
     def __call__(self, values: Floats) -> NDArray[np.bool_]:
+        """Truth of each value, shape ``[n]``."""
         out = np.zeros(values.shape, dtype=np.bool_)
         with np.errstate(invalid="ignore"):
             if self.low is not None:
@@ -103,6 +107,7 @@ class Unseen(Struct, frozen=True, forbid_unknown_fields=True, tag="unseen", tag_
     known: tuple[float, ...]
 
     def __call__(self, values: Floats) -> NDArray[np.bool_]:
+        """Truth of each value, shape ``[n]``."""
         known = np.asarray(self.known, dtype=np.float64)
         return np.isfinite(values) & (_position(known, values) == len(self.known))
 
@@ -120,6 +125,7 @@ class Flag(Struct, frozen=True, forbid_unknown_fields=True, tag="flag", tag_fiel
 
     @property
     def size(self) -> int:
+        """Number of cells."""
         return 2
 
     def cells(self, values: Floats) -> Ints:
