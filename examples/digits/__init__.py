@@ -1,0 +1,1 @@
+"""Train, package, serve, drift, alert, on scikit-learn's digits."""
