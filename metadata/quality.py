@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+# Seconds, evenly spaced in their logarithm. Fixed, so that a package's timings and a service's can
+# be compared cell by cell; they never change within a major version of the format.
+LATENCY_EDGES: tuple[float, ...] = tuple(float(f"{10 ** (-4 + 6 * i / 63):.4g}") for i in range(64))
+
 
 class Quality(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How right and how sure the model was on the reference data.
