@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, SettingError
 from ..sample import RowSample
 from .extractor import Raw, Rows
+
+# What fitting appends to a column's name for the flags beside it.
+FLAGS = (":missing", ":unseen", ":out_of_range")
 
 
 def numeric(array: Raw, field: str, axes: str) -> Raw:
@@ -28,3 +33,20 @@ def numeric(array: Raw, field: str, axes: str) -> Raw:
 def rows_of(rows: Rows) -> Raw:
     """The rows of a sample, or the array itself."""
     return rows.rows if isinstance(rows, RowSample) else rows
+
+
+def check_names(names: Sequence[str], field: str, taken: Sequence[str] = ()) -> None:
+    """Nothing, if the names can be columns of one matrix beside those that are `taken`.
+
+    Raises:
+        SettingError: one is empty, twice there, taken, or ends as the flag beside a column does.
+    """
+    seen = set(taken)
+    for name in names:
+        if not name:
+            raise SettingError(field, "a name is empty")
+        if name in seen:
+            raise SettingError(field, f"the name {name!r} is taken")
+        if name.endswith(FLAGS):
+            raise SettingError(field, f"{name!r} ends like the flag of another column")
+        seen.add(name)
