@@ -106,15 +106,16 @@ class Projection(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, 
         """Centred and scaled rows within ±`FAR`, NaN where a value is not finite."""
         with np.errstate(all="ignore"):
             z = (rows - self._center) / self._scale
-        z[~np.isfinite(rows)] = np.nan
-        return np.clip(z, -FAR, FAR)
+            np.maximum(np.minimum(z, FAR, out=z), -FAR, out=z)
+            z += 0.0 * rows  # NaN where a value is infinite
+        return z
 
     def distances(self, z: Floats) -> tuple[Floats, Floats]:
         """Residual and Mahalanobis distance of standardised rows, each of shape ``[n]``."""
         scores = row_products(z, self._components)
         explained = row_products(scores[:, : self.main], self._main_columns)
-        residual = np.sqrt(np.square(z - explained).sum(axis=1))
-        return residual, np.sqrt(np.square(scores / self._spread).sum(axis=1))
+        residual = np.sqrt(np.add.reduce(np.square(z - explained), axis=1))
+        return residual, np.sqrt(np.add.reduce(np.square(scores / self._spread), axis=1))
 
     @cached_property
     def _center(self) -> Floats:

@@ -83,7 +83,7 @@ class Tabular(
         if self.projection is not None:
             z = self.projection.standardised(rows[:, self._joint])
             missing = np.isnan(z)
-            z[missing] = 0.0
+            np.copyto(z, 0.0, where=missing)
             out[:, width + 1], out[:, width + 2] = self.projection.distances(z)
             nothing = np.logical_and.reduce(missing, axis=1)
             if nothing.any():
