@@ -1,6 +1,10 @@
 """The mathematics of change: pure functions of (reference, counts)."""
 
+from .evidence import log_evidence
+from .judge import judge
 from .ring import Ring
+from .sentences import sentence
+from .thresholds import check_thresholds, read_thresholds
 from .verdict import Breach, Effect, Language, Severity, SignalVerdict, State, Verdict
 
 __all__ = [
@@ -12,4 +16,9 @@ __all__ = [
     "SignalVerdict",
     "State",
     "Verdict",
+    "check_thresholds",
+    "judge",
+    "log_evidence",
+    "read_thresholds",
+    "sentence",
 ]

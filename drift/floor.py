@@ -1,0 +1,83 @@
+"""The floor: from where on an effect is worth a person's attention, and what it takes to see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftline.metadata.reference import SignalReference
+from driftline.metadata.signals import Floats, Ints
+from driftline.metadata.thresholds import Rule
+
+Truths = NDArray[np.bool_]
+# What a mixture of alternatives costs beside the one that fits, in nats; measured at mean shifts.
+MIXTURE = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Floor:
+    """Floors of all signals, each array ``[T]``.
+
+    The *strength* of an effect is its multiple of the floor. For a flag the effect is the rise of
+    its rate above the reference's `rate`, and the floor ``rise + rate / 2``: a rate matters from
+    one and a half times the usual and one point more (by default). For other signals it is the
+    corrected PSI, and the floor `psi`.
+    """
+
+    flag: Truths
+    level: Floats
+    rate: Floats
+    rows: Floats
+
+    @classmethod
+    def of(cls, signals: Sequence[SignalReference], rules: Sequence[Rule]) -> Floor:
+        """The floors of `signals` under their resolved `rules`."""
+        flag = np.array([each.signal.kind == "flag" for each in signals], dtype=bool)
+        total = np.array([sum(each.weights) for each in signals])
+        last = np.array([each.weights[-1] for each in signals])
+        rate = np.where(flag, last / total, 0.0)
+        rise = np.array([rule.rise or 0.0 for rule in rules])
+        psi = np.array([rule.psi or 0.0 for rule in rules])
+        level = np.maximum(np.where(flag, rise + rate / 2, psi), 1e-6)
+        return cls(flag, level, rate, total)
+
+    def strength(self, psi: Floats, rate: Floats) -> Floats:
+        """Multiples of the floor of corrected PSIs and (for flags) rates in the window."""
+        return np.where(self.flag, np.maximum(rate - self.rate, 0.0), psi) / self.level
+
+    def needed(self, strength: Floats, demand: Floats, inflation: Floats) -> Ints:
+        """Values after which an effect of that `strength` gives `demand` nats of evidence.
+
+        A request adds the Kullback–Leibler divergence of the change: half the PSI, or that of the
+        two rates. What is known of the reference limits it: m values against R weigh like
+        1/(1/m + 1/R). Where the reference is too small to show the effect at all, twice the
+        smallest that it can show is meant.
+        """
+        demand = demand + MIXTURE
+        with np.errstate(divide="ignore", invalid="ignore"):
+            high = np.minimum(self.rate + strength * self.level, 1 - 1e-9)
+            rises = high * np.log(high / self.rate)
+            rises += (1 - high) * np.log((1 - high) / (1 - self.rate))
+        gain = np.where(self.flag, rises, strength * self.level / 2)
+        # A rate that was all but 0 is known well enough by any reference.
+        limit = np.where(self.flag & (self.rate < 0.05), np.inf, self.rows)
+        gain = np.maximum(gain, 2 * demand / limit)
+        return np.ceil(inflation / np.maximum(gain / demand - 1 / limit, 1e-12)).astype(np.int64)
+
+
+def named(log_m: Floats, shares: Floats, demand: float) -> Truths:
+    """Signals named by weighted e-BH at α = exp(−demand) (Wang and Ramdas 2022).
+
+    The k signals with the largest share · M are named when each of these is at least 1/(α k); the
+    largest such k. The overall mean is then at least 1/α as well.
+    """
+    value = log_m + np.log(shares)
+    order = np.argsort(-value, kind="stable")
+    enough = value[order] >= demand - np.log(np.arange(1, len(order) + 1))
+    count = int(np.max(np.flatnonzero(enough), initial=-1)) + 1
+    found = np.zeros(len(log_m), dtype=bool)
+    found[order[:count]] = True
+    return found

@@ -1,0 +1,183 @@
+"""A report: what was found, written down as a `Verdict`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from msgspec.structs import replace
+
+from driftline.metadata.reference import Reference, SignalReference
+from driftline.metadata.signals import Categorical, Continuous, Floats, Ints
+
+from .effect import Effects, severity, six_digits
+from .episode import FIRED, recall
+from .sentences import sentence
+from .verdict import Breach, Effect, Language, SignalVerdict, State, Verdict
+from .window import Place, Window
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """All that is known of each signal (arrays ``[T]``) and of all together.
+
+    `place` is the stretch over which `effects` were measured.
+    """
+
+    states: tuple[State, ...]
+    state: State
+    log_m: Floats
+    joint_log_m: float
+    onset: int | None
+    place: Place
+    effects: Effects
+    needed: Ints
+
+
+def report(
+    window: Window,
+    reference: Reference,
+    finding: Finding,
+    previous: Verdict | None,
+    about: tuple[float, bool, tuple[Breach, ...], Language],
+) -> Verdict:
+    """The verdict; `about` is alpha, whether independence was assumed, breaches, language.
+
+    An onset that lay before the ring's first bucket and was told before is kept: what began then
+    still goes on.
+    """
+    alpha, independent, breaches, language = about
+    ring = window.traces[0].ring
+    oldest = (
+        min(int(each.ring.starts[0]) for each in window.traces if len(each.ring))
+        if any(len(each.ring) for each in window.traces)
+        else 0
+    )
+    effects = _effects(window, reference, finding)
+    times = window.times(finding.place) if window.rows.any() else np.zeros(len(effects))
+    before = recall(previous, [each.name for each in reference.signals])
+    signals = []
+    for index, each in enumerate(reference.signals):
+        state, effect = finding.states[index], effects[index]
+        fired = state in FIRED
+        told = before[index]
+        onset = int(times[index]) if fired else None
+        if onset is not None and told is not None and told.state in FIRED:
+            onset = _earlier(told.onset, onset, oldest)
+        verdict = SignalVerdict(
+            name=each.name,
+            group=each.signal.group,
+            kind=each.signal.kind,
+            state=state,
+            evidence_log10=_log10(finding.log_m[index]),
+            effect=effect,
+            severity=severity(effect.psi) if fired and effect is not None else None,
+            onset=onset,
+            reference_size=each.rows,
+            window_size=int(finding.effects.rows[index]),
+            needed=int(finding.needed[index]),
+            inflation=round(float(window.inflation[index]), 3),
+            sentence="",
+        )
+        signals.append(replace(verdict, sentence=sentence(verdict, language, ring.width)))
+    onset = finding.onset
+    if onset is not None and previous is not None and previous.state in FIRED:
+        onset = _earlier(previous.onset, onset, oldest)
+    whole = Verdict(
+        state=finding.state,
+        evidence_log10=_log10(finding.joint_log_m),
+        onset=onset,
+        window_from=int(ring.starts[0]) if len(ring) else None,
+        window_to=int(ring.starts[-1]) + ring.width if len(ring) else None,
+        window_rows=int(ring.rows.sum(axis=0).max(initial=0)),
+        alpha=alpha,
+        independent=independent,
+        signals=tuple(signals),
+        breaches=breaches,
+        sentence="",
+    )
+    return replace(whole, sentence=sentence(whole, language, ring.width))
+
+
+def _effects(window: Window, reference: Reference, finding: Finding) -> list[Effect | None]:
+    layout, found = reference.layout, finding.effects
+    columns = {(each.group, each.name): each for each in reference.columns}
+    keys = [(each.signal.group, each.signal.column) for each in reference.signals]
+    rows = np.array([layout.rows[key] for key in keys], dtype=np.int64)
+    shift = window.means(finding.place, rows)
+    base = np.array([np.nan if (mean := columns[key].mean) is None else mean for key in keys])
+    sd = np.array([columns[key].sd or np.nan for key in keys])
+    shift, w1 = six_digits((shift - base) / sd), six_digits(found.w1 / sd)
+    missing = _missing_change(window, reference, finding.place)
+
+    def effect(index: int, each: SignalReference) -> Effect | None:
+        if not found.rows[index]:
+            return None
+        continuous = each.signal.kind == "continuous"
+        return Effect(
+            psi=float(found.psi[index]),
+            js=float(found.js[index]),
+            w1_sd=_number(w1[index]) if continuous else None,
+            mean_shift_sd=_number(shift[index]) if continuous else None,
+            missing_change=_number(missing[index]),
+            cell=cell_name(each, int(found.cell[index])),
+            rate=float(found.rate[index]),
+            reference_rate=float(found.reference_rate[index]),
+        )
+
+    return [effect(index, each) for index, each in enumerate(reference.signals)]
+
+
+def _missing_change(window: Window, reference: Reference, place: Place) -> Floats:
+    """Rise of the missing rate of each signal's column over its stretch; NaN if none is kept."""
+    layout = reference.layout
+    change = np.full(len(reference.signals), np.nan)
+    pairs = [
+        (index, layout.position[name])
+        for index, each in enumerate(reference.signals)
+        if (name := f"{each.signal.column}:missing") in layout.position
+        and reference.signals[layout.position[name]].signal.group == each.signal.group
+    ]
+    if not pairs:
+        return change
+    where, flags = np.array(pairs, dtype=np.int64).T
+    cells = layout.offsets[flags][:, None] + np.arange(2)
+    counts = window.counts(place, cells, where)
+    usual = np.array([reference.signals[flag].weights for flag in flags])
+    with np.errstate(invalid="ignore"):
+        now = counts[:, 1] / counts.sum(axis=1)
+    change[where] = now - usual[:, 1] / usual.sum(axis=1)
+    return change
+
+
+def cell_name(each: SignalReference, cell: int) -> str:
+    """What a person calls a cell: its label, its value or its bounds; ``""`` for a flag."""
+    partition = each.signal.partition
+    if cell < len(each.labels):
+        return each.labels[cell]
+    if isinstance(partition, Categorical):
+        return f"{partition.values[cell]:g}" if cell < len(partition.values) else "other"
+    if not isinstance(partition, Continuous) or not partition.edges:
+        return ""
+    edges = partition.edges
+    if cell == 0:
+        return f"< {edges[0]:.4g}"
+    if cell == len(edges):
+        return f"≥ {edges[-1]:.4g}"
+    low, high = edges[cell - 1], edges[cell]
+    if high == np.nextafter(low, np.inf):
+        return f"= {low:.4g}"
+    return f"{low:.4g} to {high:.4g}"
+
+
+def _earlier(told: int | None, found: int, oldest: int) -> int:
+    return told if told is not None and told < oldest else found
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _log10(value: float) -> float:
+    # Never −inf: it has no place in JSON.
+    return max(float(value) / float(np.log(10)), -300.0)

@@ -1,0 +1,129 @@
+"""A window: the fast and the slow ring seen together, signal by signal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftline.metadata.signals import Floats, Ints
+
+from .detector import Trace, onset
+from .effect import Effects, means
+from .panel import Panel
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """For each signal a stretch of buckets up to now: which trace, and from which start on."""
+
+    trace: Ints
+    start: Ints
+
+
+class Window:
+    """Evidence and effects of all signals over one ring or two."""
+
+    def __init__(self, panel: Panel, traces: tuple[Trace, ...], inflation: Floats) -> None:
+        self.panel = panel
+        self.traces = traces
+        self.inflation = inflation
+
+    @cached_property
+    def log_m(self) -> Floats:
+        """ln M of each signal, ``[T]``."""
+        return np.asarray(np.logaddexp.reduce([each.later[:, 0] for each in self.traces], axis=0))
+
+    @cached_property
+    def rows(self) -> Floats:
+        """Values of each signal in the ring that has most, ``[T]``."""
+        return np.asarray(np.max([_first(each.rows) for each in self.traces], axis=0))
+
+    def whole(self) -> Place:
+        """The whole of the fast ring; of the slow one for signals that have nothing there."""
+        empty = _first(self.traces[0].rows) == 0
+        which = np.where(empty, len(self.traces) - 1, 0)
+        return Place(which, np.zeros(self.panel.size, dtype=np.int64))
+
+    def onset(self) -> Place:
+        """The stretch with the largest E of each signal."""
+        return self._best([each.log_e for each in self.traces])
+
+    def joint_onset(self, log_shares: Floats) -> int:
+        """The start, in unix seconds, with the largest mean of E under those ln shares."""
+        joint = [np.logaddexp.reduce(each.log_e + log_shares[:, None]) for each in self.traces]
+        best = self._best([each[None, :] for each in joint])
+        return int(self.traces[int(best.trace[0])].ring.starts[best.start[0]])
+
+    def latest(self, needed: Ints) -> tuple[Place, NDArray[np.bool_]]:
+        """The shortest stretch with `needed` values of each signal, and whether there is one."""
+        which = np.full(self.panel.size, -1)
+        start = np.zeros(self.panel.size, dtype=np.int64)
+        for index, each in enumerate(self.traces):
+            last = (each.rows >= needed[:, None]).sum(axis=1) - 1
+            new = (which < 0) & (last >= 0)
+            which[new], start[new] = index, last[new]
+        return Place(np.maximum(which, 0), start), which >= 0
+
+    def log_m_since(self, place: Place) -> Floats:
+        """ln M when only starts within each signal's stretch are counted, ``[T]``."""
+        times, parts = self.times(place), []
+        for each in self.traces:
+            first = np.searchsorted(each.ring.starts, times)
+            parts.append(each.later[np.arange(self.panel.size), first])
+        return np.asarray(np.logaddexp.reduce(parts, axis=0))
+
+    def times(self, place: Place) -> Ints:
+        """Where each stretch begins, in unix seconds, ``[T]``."""
+        found = np.zeros(self.panel.size, dtype=np.int64)
+        for index, each in enumerate(self.traces):
+            here = place.trace == index
+            if here.any():
+                found[here] = each.ring.starts[place.start[here]]
+        return found
+
+    def counts(self, place: Place, cells: Ints, where: Ints) -> Floats:
+        """Counts in `cells` (``[n, K]``) over the stretches of the signals `where` (``[n]``)."""
+        found = np.zeros(cells.shape)
+        for index, each in enumerate(self.traces):
+            here = place.trace[where] == index
+            if len(each.ring) and here.any():
+                starts = place.start[where][here][:, None]
+                inside = np.minimum(cells[here], self.panel.total - 1)
+                taken = each.suffixes[starts, inside]
+                found[here] = np.where(cells[here] < self.panel.total, taken, 0.0)
+        return found
+
+    def measure(self, place: Place) -> Effects:
+        """The effects of all signals over their stretches, in the order of the reference."""
+        found = Effects.empty(self.panel.size)
+        for block, ruler in zip(self.panel.blocks, self.panel.rulers, strict=True):
+            counts = self.counts(place, block.cells, block.where)
+            found.put(block.where, ruler(counts, self.inflation[block.where]))
+        return found
+
+    def means(self, place: Place, columns: Ints) -> Floats:
+        """Mean of a column over each signal's stretch; `columns` are rows of the moments."""
+        found = np.full(self.panel.size, np.nan)
+        for index, each in enumerate(self.traces):
+            here = place.trace == index
+            if len(each.ring) and here.any():
+                found[here] = means(each.ring.moments)[place.start[here], columns[here]]
+        return found
+
+    def _best(self, log_e: list[Floats]) -> Place:
+        # The fast ring knows the moment better: the slow one has to have more evidence, not equal.
+        which = np.zeros(len(log_e[0]), dtype=np.int64)
+        start = onset(log_e[0]) if log_e[0].shape[1] else which.copy()
+        height = log_e[0].max(axis=1, initial=-np.inf)
+        for index, each in enumerate(log_e[1:], start=1):
+            higher = each.max(axis=1, initial=-np.inf) > height
+            if higher.any():
+                which[higher], start[higher] = index, onset(each)[higher]
+        return Place(which, start)
+
+
+def _first(rows: Floats) -> Floats:
+    return rows[:, 0] if rows.shape[1] else np.zeros(len(rows))
