@@ -1,0 +1,81 @@
+"""Raw arrays of a request to the column matrices that counts are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftline.metadata.errors import InputError, MetadataError
+from driftline.metadata.extract import EXTRACTORS
+from driftline.metadata.extract.extractor import Extractor
+from driftline.metadata.schema import ModelMetadata, TensorSpec
+from driftline.metadata.signals import Floats, Group
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class Columns:
+    """The extractors of a package, rebuilt as they were at its fitting.
+
+    Raises:
+        MetadataError: an extractor is unknown, or does not give the columns of the reference.
+    """
+
+    def __init__(self, metadata: ModelMetadata) -> None:
+        self.inputs = tuple(spec.name for spec in metadata.inputs)
+        self.outputs = tuple(spec.name for spec in metadata.outputs)
+        self._parts: dict[Group, list[tuple[str, Extractor]]] = {}
+        names: dict[Group, list[str]] = {}
+        for index, each in enumerate(metadata.extractions):
+            extractor: Extractor = EXTRACTORS.decode(
+                each.extractor, f"extractions[{index}].extractor"
+            )
+            self._parts.setdefault(each.group, []).append((each.source, extractor))
+            found = [each.prefix + column.name for column in extractor.columns()]
+            names.setdefault(each.group, []).extend(found)
+        for group, expected in metadata.reference.layout.columns.items():
+            if names.get(group, []) != list(expected):
+                reason = f"give {names.get(group, [])} in group {group!r}, not {list(expected)}"
+                raise MetadataError("extractions", reason)
+        self.groups = tuple(metadata.reference.layout.columns)
+
+    def part(self, group: Group) -> list[tuple[str, Extractor]]:
+        """The group's sources with their extractors, in the order of its columns."""
+        return self._parts.get(group, [])
+
+    def matrix(self, group: Group, arrays: Arrays) -> Floats:
+        """One row a row of the batch, shape ``[n, columns of the group]``.
+
+        Raises:
+            InputError: an array is missing, or is not what its extractor takes.
+        """
+        found = []
+        for source, extractor in self._parts[group]:
+            if source not in arrays:
+                raise InputError(source, "is not there")
+            found.append(extractor.extract(arrays[source], field=source))
+        if len({len(each) for each in found}) > 1:
+            raise InputError(group, "its arrays have different numbers of rows")
+        return found[0] if len(found) == 1 else np.concatenate(found, axis=1)
+
+
+def named(value: Any, specs: tuple[str, ...] | tuple[TensorSpec, ...]) -> dict[str, NDArray[Any]]:
+    """Arrays by name, of one array, a list or tuple in order, or a mapping.
+
+    Raises:
+        InputError: their number or names are others than those of `specs`.
+    """
+    names = [each if isinstance(each, str) else each.name for each in specs]
+    if isinstance(value, Mapping):
+        for name in value:
+            if name not in names:
+                raise InputError(str(name), f"is not one of {', '.join(names)}")
+        return {str(name): np.asarray(array) for name, array in value.items()}
+    if isinstance(value, tuple) or (len(names) > 1 and isinstance(value, list)):
+        if len(value) != len(names):
+            raise InputError("", f"{len(names)} arrays expected, got {len(value)}")
+        return {name: np.asarray(array) for name, array in zip(names, value, strict=True)}
+    return {names[0]: np.asarray(value)}

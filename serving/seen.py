@@ -1,0 +1,24 @@
+"""One request as the hooks saw it: what went in, what came out, how long it took."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Seen:
+    """What `before` and `after` note of a request; set `outputs` inside `observe`.
+
+    `inputs` and `outputs` are arrays (batch first), mappings of arrays by name, or tuples in the
+    model's order. `seconds` is the time between the hooks, `at` the Unix time at the second one.
+    """
+
+    __slots__ = ("at", "failed", "inputs", "outputs", "seconds", "size", "started")
+
+    def __init__(self, inputs: Any) -> None:
+        self.inputs = inputs
+        self.outputs: Any = None
+        self.failed = False
+        self.started = 0.0
+        self.seconds = 0.0
+        self.at = 0.0
+        self.size = 0

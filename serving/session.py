@@ -1,0 +1,149 @@
+"""A session: one process's share of the watching, from its first request to its end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from driftline.drift.thresholds import alpha_of
+from driftline.metadata.package import ModelPackage
+from driftline.metadata.thresholds import Thresholds
+
+from .background import Background
+from .courier import Courier
+from .evaluator import AlertDesk, Evaluator
+from .fence import Fence
+from .seen import Seen
+from .series import Series
+from .stores.opening import open_store
+from .stores.store import Store
+from .tally import Tally
+from .window import Window
+
+log = logging.getLogger(__name__)
+
+# Twice a second, so that a worker that is killed takes less than one second of counts with it.
+FLUSH_SECONDS = 0.5
+EVALUATE_SECONDS = 1.0
+# How long a worker that is told to end tries to hand over its last counts.
+LAST_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is watched, and with which settings; None takes what the package says.
+
+    `alerts` makes the desk that alerts go over, given the store; without it there are none.
+    """
+
+    package: ModelPackage
+    store: str
+    bucket: int = 60
+    false_alarms: str | None = None
+    low_confidence: float | None = None
+    latency_ms: float | None = None
+    alerts: Callable[[Store], AlertDesk] | None = None
+    series: Series = field(init=False)
+    thresholds: Thresholds = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "series", Series.of(self.package, self.bucket))
+        chosen = {
+            name: getattr(self, name)
+            for name in ("false_alarms", "low_confidence", "latency_ms")
+            if getattr(self, name) is not None
+        }
+        thresholds = replace(self.package.metadata.thresholds, **chosen)
+        alpha_of(thresholds, self.bucket)
+        object.__setattr__(self, "thresholds", thresholds)
+
+
+class Session:
+    """The window, the courier and the evaluator of one process, and the threads they run in.
+
+    Args:
+        plan: what is watched.
+        fence: where failures of the monitor are counted.
+    """
+
+    def __init__(self, plan: Plan, fence: Fence) -> None:
+        self.plan = plan
+        self.store: Store = open_store(plan.store)
+        self.tally = Tally(
+            plan.package.metadata,
+            plan.series,
+            low_confidence=plan.thresholds.low_confidence,
+            latency_ms=plan.thresholds.latency_ms,
+        )
+        self.courier = Courier(self.store, plan.series.keep)
+        holder = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self.evaluator = Evaluator(
+            plan.package.metadata,
+            plan.series,
+            self.store,
+            thresholds=plan.thresholds,
+            desk=plan.alerts(self.store) if plan.alerts else None,
+            holder=holder,
+        )
+        self._fence = fence
+        self._flusher = Background("flush", self.flush, seconds=FLUSH_SECONDS, fence=fence)
+        self._judge = Background("evaluate", self._evaluate, seconds=EVALUATE_SECONDS, fence=fence)
+        self._window = Window(self._count, self._flusher.wake)
+        self._away = False
+        # The hooks call it on every request.
+        self.append = self._window.append
+
+    def start(self) -> None:
+        """Starts the threads."""
+        self._flusher.start()
+        self._judge.start()
+
+    def flush(self) -> bool:
+        """Counts what waits and hands it over; False if the store is away."""
+        self._window.drain()
+        failures = self._fence.drain()
+        if failures:
+            counter = self.plan.series.counter
+            named = {counter(f"monitor|{kind}"): float(n) for kind, n in failures.items()}
+            self.courier.add({}, named)
+        sent = self.courier.send()
+        if sent == self._away:
+            self._away = not sent
+            if sent:
+                log.info("the store is back; all counts were handed over")
+            else:
+                log.warning("the store is away, counts wait: %s", self.courier.problem)
+        return sent
+
+    def count(self, counters: Sequence[str]) -> None:
+        """Adds one to each counter of this package."""
+        self.courier.add({}, {self.plan.series.counter(name): 1.0 for name in counters})
+
+    def close(self) -> None:
+        """Hands over the last counts, gives the lease back, and ends the threads."""
+        self._flusher.stop()
+        deadline = time.monotonic() + LAST_SECONDS
+        while not self.flush() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        if self.courier.waiting:
+            log.error("the store is away at the end: %d counts are lost", self.courier.waiting)
+        self._judge.stop()
+        self.evaluator.resign()
+        self.store.close()
+
+    def _count(self, requests: list[Seen]) -> None:
+        began = time.perf_counter()
+        counts, counters = self.tally.count(requests)
+        spent = self.plan.series.counter("monitor_seconds")
+        counters[spent] = time.perf_counter() - began
+        self.courier.add(counts, counters)
+
+    def _evaluate(self) -> None:
+        self.evaluator.turn(time.time())

@@ -1,0 +1,147 @@
+"""The tally: requests as they were seen → counts by series and bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftline.metadata.counts import Counts
+from driftline.metadata.errors import DriftlineError, InputError
+from driftline.metadata.extract import Tabular
+from driftline.metadata.schema import ModelMetadata, TensorSpec
+from driftline.metadata.signals import Floats, Group
+
+from .columns import Columns, named
+from .seen import Seen
+from .series import SLOW_BUCKET, Series
+from .service_signals import SERVICE, confidence_matrix, requests_matrix
+
+Arrays = dict[str, NDArray[Any]]
+Tallied = tuple[dict[tuple[str, int], Counts], dict[str, float]]
+
+
+class Tally:
+    """Counts requests for one package.
+
+    How a stream of requests is cut into batches changes no count. A request that does not fit
+    what the extractors take is counted as a request and, by group, as unusable.
+
+    Args:
+        metadata: of the package.
+        series: the names to count under.
+        low_confidence: probability under which a prediction is counted as unsure (None: none is).
+        latency_ms: above it a request is counted as slow (None: none is).
+    """
+
+    def __init__(
+        self,
+        metadata: ModelMetadata,
+        series: Series,
+        *,
+        low_confidence: float | None,
+        latency_ms: float | None,
+    ) -> None:
+        self.columns = Columns(metadata)
+        self.series = series
+        self._metadata = metadata
+        self._layout = metadata.reference.layout
+        self._low_confidence = low_confidence
+        self._latency_ms = latency_ms
+        names = self._layout.columns.get("output", ())
+        tops = [at for at, name in enumerate(names) if name.endswith("top_probability")]
+        self._top = tops[0] if tops else None
+
+    def count(self, requests: Iterable[Seen]) -> Tallied:
+        """Counts by (series, start of the bucket), and counters by their names in the store."""
+        width = self.series.bucket
+        buckets: dict[int, list[Seen]] = {}
+        for seen in requests:
+            buckets.setdefault(int(seen.at) // width * width, []).append(seen)
+        counts: dict[tuple[str, int], Counts] = {}
+        counters: dict[str, float] = {}
+        for at, batch in buckets.items():
+            model, service = self._bucket(batch, counters)
+            for ring in {width, SLOW_BUCKET}:
+                start = at // ring * ring
+                for key, each in (
+                    ((self.series.model(ring), start), model),
+                    ((self.series.service(ring), start), service),
+                ):
+                    counts[key] = counts[key] + each if key in counts else each
+        return counts, counters
+
+    def _bucket(self, batch: list[Seen], counters: dict[str, float]) -> tuple[Counts, Counts]:
+        def count(name: str, by: float) -> None:
+            name = self.series.counter(name)
+            counters[name] = counters.get(name, 0.0) + by
+
+        model, service = self._layout.zeros(), SERVICE.zeros()
+        for group in self.columns.groups:
+            for requests in self._alike(group, batch, count):
+                matrix = self._matrix(group, requests, count)
+                model = model + self._layout.count(group, matrix)
+                if group == "output" and self._top is not None:
+                    found = confidence_matrix(matrix[:, self._top], self._low_confidence)
+                    service = service + SERVICE.count("output", found)
+        seconds = np.array([seen.seconds for seen in batch])
+        errors = np.array([float(seen.failed) for seen in batch])
+        service = service + SERVICE.count(
+            "service", requests_matrix(seconds, errors, self._latency_ms)
+        )
+        count("requests", len(batch))
+        if errors.any():
+            count("failed", float(errors.sum()))
+        return model, service
+
+    def _alike(self, group: Group, batch: list[Seen], count: Any) -> Iterable[list[Arrays]]:
+        """The arrays of the requests, those of the same types and shapes together."""
+        alike: dict[tuple[Any, ...], list[Arrays]] = {}
+        specs = self._metadata.inputs if group == "input" else self._metadata.outputs
+        for seen in batch:
+            value = seen.inputs if group == "input" else seen.outputs
+            if value is None:
+                continue
+            try:
+                arrays = self._arrays(group, value, specs)
+            except (DriftlineError, ValueError, TypeError):
+                count(f"unusable|{group}", 1)
+                continue
+            key = tuple((name, a.dtype.str, a.shape[1:]) for name, a in sorted(arrays.items()))
+            alike.setdefault(key, []).append(arrays)
+        return alike.values()
+
+    def _matrix(self, group: Group, requests: Sequence[Arrays], count: Any) -> Floats:
+        """The columns of all requests together; those that do not fit are left out and counted."""
+        try:
+            if len(requests) == 1:
+                return self.columns.matrix(group, requests[0])
+            joined = {
+                name: np.concatenate([each[name] for each in requests]) for name in requests[0]
+            }
+            return self.columns.matrix(group, joined)
+        except (DriftlineError, ValueError):
+            if len(requests) == 1:
+                count(f"unusable|{group}", 1)
+                return np.empty((0, len(self._layout.columns[group])))
+            # One of them is at fault; the others are to be counted.
+            return np.concatenate([self._matrix(group, [each], count) for each in requests])
+
+    def _arrays(self, group: Group, value: Any, specs: tuple[TensorSpec, ...]) -> Arrays:
+        if isinstance(value, list) and value and isinstance(value[0], Mapping):
+            return {specs[0].name: self._encoded(group, value)}
+        found = named(value, specs)
+        for spec in specs:
+            array = found.get(spec.name)
+            if array is not None and array.ndim == len(spec.shape) - 1:
+                found[spec.name] = array[None]
+        return found
+
+    def _encoded(self, group: Group, rows: list[Any]) -> Floats:
+        """Rows by column name; a value of the wrong type is a signal here, not an error."""
+        for _, extractor in self.columns.part(group):
+            if isinstance(extractor, Tabular):
+                return extractor.encode(rows, strict=False)
+        raise InputError("", "rows by column name are for tables")
