@@ -98,7 +98,8 @@ class Store(Protocol):
         name: str = "",
     ) -> bool:
         """Appends in order and keeps the newest `keep` entries. With a `source`, a `sequence` not
-        above its last one in this log changes nothing (True: it is there). With `lease`, as `put`."""
+        above its last one in this log changes nothing (True: it is there, whatever became of the
+        lease). With `lease`, as `put`."""
         ...
 
     def entries(self, log: str, after: int, limit: int) -> list[Entry]:
