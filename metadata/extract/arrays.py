@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import InputError, SettingError
 from ..sample import RowSample
+from ..signals import Floats
 from .extractor import Raw, Rows
 
 # What fitting appends to a column's name for the flags beside it.
@@ -28,6 +29,12 @@ def numeric(array: Raw, field: str, axes: str) -> Raw:
         shape = f"[{', '.join(axes)}]"
         raise InputError(field, f"shape {shape} expected, got {list(array.shape)}")
     return array
+
+
+def floats(array: Raw) -> Floats:
+    """The array as float64 in C order: sums along rows then have the same bits for any layout."""
+    with np.errstate(all="ignore"):  # a long double beyond float64 becomes infinite
+        return np.ascontiguousarray(array, dtype=np.float64)
 
 
 def rows_of(rows: Rows) -> Raw:

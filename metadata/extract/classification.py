@@ -11,12 +11,12 @@ from msgspec.structs import force_setattr, replace
 
 from ..errors import InputError, SettingError
 from ..signals import Column, Floats
-from .arrays import numeric, rows_of
+from .arrays import floats, numeric, rows_of
 from .extractor import Raw, Rows
 from .probability import binary_entropy, entropy, logistic, logit, softmax
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 Head = Literal[
     "logits",
@@ -201,7 +201,7 @@ class Classification(
         numeric(array, field, "nc")
         if array.shape[1] != width:
             raise InputError(field, f"{width} scores a row expected, got {array.shape[1]}")
-        return np.asarray(array, dtype=np.float64)
+        return floats(array)
 
     def _normalised(self, scores: Floats) -> Floats:
         with np.errstate(all="ignore"):

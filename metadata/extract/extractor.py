@@ -10,7 +10,7 @@ from ..sample import RowSample
 from ..signals import Column, Floats
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 Raw = NDArray[Any]
 Rows = NDArray[Any] | RowSample

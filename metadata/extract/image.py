@@ -10,11 +10,11 @@ from msgspec.structs import force_setattr, replace
 
 from ..errors import InputError, SettingError
 from ..signals import Column, Floats
-from .arrays import numeric, rows_of
+from .arrays import floats, numeric, rows_of
 from .extractor import Raw, Rows
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 Bound = float | tuple[float, ...] | None
 
@@ -132,7 +132,7 @@ def _describe(images: Raw, low: Floats, high: Floats) -> Floats:
     """Rows of `Image.extract`; `images` is ``[n, channels, height, width]``."""
     n, channels, height, width = images.shape
     with np.errstate(all="ignore"):
-        whole = np.ascontiguousarray(images, dtype=np.float64)
+        whole = floats(images)
         pixels = whole.reshape(n, channels, height * width)
         mean = pixels.mean(axis=2)
         sd = np.sqrt(np.square(pixels - mean[:, :, None]).mean(axis=2))

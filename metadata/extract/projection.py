@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct
 
+from ..counts import LARGEST
 from ..errors import InputError, SettingError
 from ..signals import Floats
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 EXPLAINED = 0.9
 # A row's standardised values are held within this, so one wild value is far away but finite.
@@ -73,6 +74,7 @@ class Projection(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, 
         """
         if len(rows) < 8:
             raise InputError("rows", f"at least 8 needed to fit a projection, got {len(rows)}")
+        rows = np.clip(rows, -LARGEST, LARGEST)
         center = np.median(rows, axis=0)
         scale = _scales(rows)
         z = np.clip((rows - center) / scale, -NEAR, NEAR)
@@ -165,8 +167,6 @@ def _scales(rows: Floats) -> Floats:
     """Standard deviation judged by the middle half; by all where that is a point; 1 if constant."""
     low, high = np.quantile(rows, [0.25, 0.75], axis=0)
     scale = (high - low) / 1.349
-    with np.errstate(all="ignore"):
-        spread = np.clip(rows, -1e150, 1e150).std(axis=0)
-    scale = np.where((scale > 0) & np.isfinite(scale), scale, spread)
-    out: Floats = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
+    scale = np.where(scale > 0, scale, rows.std(axis=0))
+    out: Floats = np.where(scale > 0, scale, 1.0)
     return out

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from ..errors import InputError, SettingError
 from ..signals import Column, Floats
-from .arrays import check_names, numeric
+from .arrays import check_names, floats, numeric
 from .extractor import Raw, Rows
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 class Regression(
@@ -50,7 +49,7 @@ class Regression(
         if array.shape[1] != len(self.targets):
             reason = f"{len(self.targets)} values a row expected, got {array.shape[1]}"
             raise InputError(field, reason)
-        return np.array(array, dtype=np.float64)
+        return floats(array).copy()
 
     def fit(self, rows: Rows) -> Self:
         """Itself: nothing is to be learned."""

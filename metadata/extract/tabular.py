@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, SettingError
 from ..signals import Column, Floats
-from .arrays import check_names, numeric, rows_of
+from .arrays import check_names, floats, numeric, rows_of
 from .extractor import Raw, Rows
 from .projection import Projection
 from .row import Category, Number, Value, encoded
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 ADDED = ("wrong_type", "joint_residual", "joint_distance")
 # Most columns a table's joint behaviour is told from, and most components it is told by.
@@ -81,7 +81,7 @@ class Tabular(
             wrong |= np.logical_or.reduce(fraction, axis=1)
         out[:, width] = wrong
         if self.projection is not None:
-            z = self.projection.standardised(rows[:, self._joint])
+            z = self.projection.standardised(rows.take(self._joint, axis=1))
             missing = np.isnan(z)
             np.copyto(z, 0.0, where=missing)
             out[:, width + 1], out[:, width + 2] = self.projection.distances(z)
@@ -150,4 +150,4 @@ class Tabular(
         if array.shape[1] != len(self.fields):
             reason = f"{len(self.fields)} columns expected, got {array.shape[1]}"
             raise InputError(field, reason)
-        return np.asarray(array, dtype=np.float64)
+        return floats(array)

@@ -17,7 +17,7 @@ from .extractor import Raw, Rows
 from .hashing import mixed
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 TOP = 100
 

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from ..errors import InputError, SettingError
 from ..signals import Column, Floats
-from .arrays import numeric, rows_of
+from .arrays import floats, numeric, rows_of
 from .extractor import Raw, Rows
 from .hashing import mixed
 from .projection import Projection, row_products
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 class Vector(
@@ -82,7 +82,7 @@ class Vector(
         Raises:
             InputError: the rows are not such, or fewer than 8 are finite.
         """
-        matrix = np.asarray(numeric(rows_of(rows), "rows", "nd"), dtype=np.float64)
+        matrix = floats(numeric(rows_of(rows), "rows", "nd"))
         finite = matrix[np.isfinite(matrix).all(axis=1)]
         return replace(self, projection=Projection.fitted(finite, rank=self.rank))
 
@@ -91,8 +91,7 @@ class Vector(
         want = None if self.projection is None else self.projection.size
         if rows.shape[1] != want and want is not None:
             raise InputError(field, f"vectors of {want} values expected, got {rows.shape[1]}")
-        with np.errstate(all="ignore"):
-            return np.ascontiguousarray(rows, dtype=np.float64)
+        return floats(rows)
 
     @cached_property
     def _signs(self) -> Floats:
