@@ -1,0 +1,166 @@
+"""Episodes: from what holds now to alerts that begin once and end once.
+
+Pure: the episodes so far, the conditions and the time in; the episodes and those that ended out.
+An episode begins when its condition fires. It ends when the condition has been clear for the whole
+quiet period, so a condition that flaps at its threshold is one episode, and however it flaps at
+most one begins and one ends per quiet period.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from driftline.drift.verdict import Severity
+
+from .alert import SEVERITIES, Acknowledgement, Alert, Text, moment, worst
+from .condition import Condition
+
+# A condition that nobody speaks of any more (a model version taken out of service) ends this long
+# after it was last spoken of; far above the time that a restart takes.
+ABSENT_SECONDS = 3600.0
+# The figures in a firing alert's sentence change with every request; they are renewed this often,
+# and at once when the alert gets worse or names other signals.
+REFRESH_SECONDS = 60.0
+
+
+class Episode(Struct, frozen=True):
+    """One alert with what is needed to end it; times in Unix seconds.
+
+    `told` maps the sinks that have heard of it to the severity with which they first did.
+    """
+
+    alert: Alert
+    refreshed: float
+    told: dict[str, Severity] = {}
+    clear_since: float | None = None
+    absent_since: float | None = None
+
+
+Open = Mapping[str, Episode]
+"""The episodes that go on, by the key of their condition."""
+
+
+class Acknowledged(Struct, frozen=True):
+    """Somebody's word that they take the alert `id` on."""
+
+    id: str
+    word: Acknowledgement
+
+
+def advance(
+    episodes: Open, conditions: Iterable[Condition], now: float, quiet: float, link_base: str = ""
+) -> tuple[dict[str, Episode], list[Episode]]:
+    """The episodes that go on at `now`, and those that end; `quiet` in seconds.
+
+    Of several conditions with one key the first that fires counts.
+    """
+    current: dict[str, Condition] = {}
+    for each in conditions:
+        held = current.get(each.key)
+        if held is None or (each.firing and not held.firing):
+            current[each.key] = each
+    going: dict[str, Episode] = {}
+    ended: list[Episode] = []
+    for key, episode in episodes.items():
+        moved = _moved(episode, current.get(key), now)
+        over = _over(moved, now, quiet)
+        if over is None:
+            going[key] = moved
+        else:
+            ended.append(over)
+    for key, condition in current.items():
+        if condition.firing and key not in episodes:
+            going[key] = Episode(_begun(condition, now, link_base), refreshed=now)
+    return going, ended
+
+
+def acknowledge(episodes: Open, words: Iterable[Acknowledged]) -> dict[str, Episode]:
+    """The episodes with who took them on; the first word counts, words for others are dropped."""
+    first: dict[str, Acknowledgement] = {}
+    for each in words:
+        first.setdefault(each.id, each.word)
+    return {
+        key: replace(episode, alert=replace(episode.alert, acknowledged=first[episode.alert.id]))
+        if episode.alert.acknowledged is None and episode.alert.id in first
+        else episode
+        for key, episode in episodes.items()
+    }
+
+
+def _moved(episode: Episode, condition: Condition | None, now: float) -> Episode:
+    if condition is None:
+        since = now if episode.absent_since is None else episode.absent_since
+        return replace(episode, absent_since=since)
+    if episode.absent_since is not None:
+        episode = replace(episode, absent_since=None)
+    if condition.firing is None:
+        return episode
+    if condition.firing:
+        return _refreshed(replace(episode, clear_since=None), condition, now)
+    return episode if episode.clear_since is not None else replace(episode, clear_since=now)
+
+
+def _over(episode: Episode, now: float, quiet: float) -> Episode | None:
+    alert, clear, absent = episode.alert, episode.clear_since, episode.absent_since
+    if absent is not None and now - absent >= max(ABSENT_SECONDS, quiet):
+        said = alert.sentence
+        sentence = Text(f"No longer watched. Before: {said.en}", f"已不再监测。此前:{said.zh}")
+        alert = replace(alert, state="resolved", until=moment(absent), sentence=sentence)
+        return replace(episode, alert=alert)
+    # A condition that is absent or unknown proves nothing; only one that is seen clear ends.
+    if clear is not None and absent is None and now - clear >= quiet:
+        return replace(episode, alert=replace(alert, state="resolved", until=moment(clear)))
+    return None
+
+
+def _begun(condition: Condition, now: float, link_base: str) -> Alert:
+    # Of the time and not of a counter: a store that was emptied must not give an id out again.
+    identity = f"{condition.key}@{now:.3f}".encode()
+    since = now if condition.since is None else min(condition.since, now)
+    page = "/training" if condition.kind == "training" else "/"
+    return Alert(
+        id=f"{condition.kind}-{hashlib.sha256(identity).hexdigest()[:20]}",
+        kind=condition.kind,
+        model=condition.model,
+        version=condition.version,
+        name=condition.name,
+        state="firing",
+        severity=condition.severity,
+        since=moment(since),
+        opened=moment(now),
+        sentence=Text(condition.sentence_en, condition.sentence_zh),
+        evidence_log10=condition.evidence_log10,
+        needed_log10=condition.needed_log10,
+        signals=worst(condition.signals),
+        signal_count=len(condition.signals),
+        groups=tuple(sorted({each.group for each in condition.signals})),
+        link=link_base.rstrip("/") + page if link_base else "",
+    )
+
+
+def _refreshed(episode: Episode, condition: Condition, now: float) -> Episode:
+    alert = episode.alert
+    severity = max(alert.severity, condition.severity, key=SEVERITIES.index)
+    signals = worst(condition.signals)
+    groups = tuple(sorted({each.group for each in condition.signals}))
+    known, seen = {each.name for each in alert.signals}, {each.name for each in signals}
+    same = severity == alert.severity and known == seen and groups == alert.groups
+    if same and 0 <= now - episode.refreshed < REFRESH_SECONDS:
+        return episode
+    since = alert.since if condition.since is None else min(alert.since, moment(condition.since))
+    alert = replace(
+        alert,
+        severity=severity,
+        since=since,
+        sentence=Text(condition.sentence_en, condition.sentence_zh),
+        evidence_log10=condition.evidence_log10,
+        needed_log10=condition.needed_log10,
+        signals=signals,
+        signal_count=len(condition.signals),
+        groups=groups,
+    )
+    return replace(episode, alert=alert, refreshed=now)
