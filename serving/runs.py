@@ -1,0 +1,165 @@
+"""Runs: trainings that push their points here, kept in the store and read back at any coarseness.
+
+All state is in the store, under ``run/…``; any worker may take a push or answer a question.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from driftline.metadata.errors import InputError
+
+from .run_levels import BLOCK, Levels
+from .run_push import Push, unix
+from .run_rows import Rows, unpack
+from .run_summary import MOST_NAMES, RunEvent, Summary, decode, encode, folded
+from .stores.store import Store
+
+MOST_RUNS = 200
+KEEP_EVENTS = 1_000
+MOST_NEWS = 100_000
+# A run that was silent for so long may make room for a new one.
+SILENT = 3_600.0
+# The summary is stored anew after so many batches; what came later is folded when it is read.
+_STORE_EVERY = 8
+_PAGE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a push: `sequence` is the largest of the run that is there now."""
+
+    accepted: int
+    duplicate: bool
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What came since; `after` is the batch to go on from, `more` that there is more already."""
+
+    after: int
+    rows: Rows
+    events: list[RunEvent]
+    more: bool
+
+
+class Runs:
+    """The runs in one store. `clock` gives Unix seconds."""
+
+    def __init__(self, store: Store, *, clock: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._clock = clock
+
+    def push(self, run: str, push: Push) -> Receipt:
+        """Takes points and events in, once by (run, sequence).
+
+        Raises:
+            InputError: the run would have too many names, or there are too many runs.
+            StoreError: the store is away; the push may be sent again.
+        """
+        summary = self.summary(run)
+        if summary is None:
+            self._make_room()
+            summary = Summary()
+        if push.sequence <= summary.pushed:
+            return Receipt(0, True, summary.pushed)
+        names = {name for point in push.points for name in point.values}
+        if len(names | summary.latest.keys()) > MOST_NAMES:
+            raise InputError("points", f"the run has {MOST_NAMES:,} names of values, no more fit")
+        events = [
+            RunEvent(each.step, unix(each.time), each.rule, each.severity, each.sentence)
+            for each in push.events
+        ]
+        if events:
+            values = [msgspec.msgpack.encode(event) for event in events]
+            log = f"run/events/{run}"
+            self._store.append(log, values, keep=KEEP_EVENTS, source="push", sequence=push.sequence)
+        # Last: a push is there when its points are, and all before it can be repeated.
+        levels = Levels(self._store, run)
+        levels.append(push.sequence, self._clock(), Rows.of_points(push.points), events)
+        self._refresh(run, summary, levels)
+        return Receipt(len(push.points), False, push.sequence)
+
+    def names(self) -> list[str]:
+        """The names of all runs, ascending."""
+        return [log.removeprefix("run/0/") for log in self._store.logs("run/0/")]
+
+    def summary(self, run: str) -> Summary | None:
+        """The run's figures as of now; None when there is no such run."""
+        kept = self._store.entries(f"run/summary/{run}", 0, 1)
+        summary = decode(kept[0].value) if kept else Summary()
+        summary = self._caught_up(summary, Levels(self._store, run))
+        return summary if summary.entry else None
+
+    def rows(self, run: str, summary: Summary, names: list[str], low: int, high: int) -> Rows:
+        """The run's values of those names from step `low` to step `high`, coarse where a stretch
+        is long; a run of a million points is some ten thousand rows."""
+        low, high = max(low, summary.first_step), min(high, summary.last_step)
+        if low > high:
+            return Rows.of_points([])
+        share = (high - low + 1) / (summary.last_step - summary.first_step + 1)
+        points, entries = int(summary.points * share), int(summary.entry * share)
+        return Levels(self._store, run).rows(names, low, high, points=points, entries=entries)
+
+    def news(self, run: str, after: int, limit: int = 256) -> News:
+        """The batches after number `after`: at most `limit`, and about `MOST_NEWS` values."""
+        parts: list[Rows] = []
+        events: list[RunEvent] = []
+        size = 0
+        batches = Levels(self._store, run).batches(after, limit)
+        for number, batch in batches:
+            parts.append(unpack(batch.rows))
+            events += batch.events
+            size += parts[-1].mean.size
+            after = number
+            if size > MOST_NEWS:
+                break
+        more = bool(batches) and (after != batches[-1][0] or len(batches) == limit)
+        return News(after, Rows.joined(parts), events, more)
+
+    def events(self, run: str) -> list[RunEvent]:
+        """The newest events, oldest first."""
+        return list(self._events(run))
+
+    def forget(self, run: str) -> None:
+        """Removes a run with all that was kept of it."""
+        Levels(self._store, run).forget()
+        for kind in ("events", "summary", "report"):
+            self._store.append(f"run/{kind}/{run}", [b""], keep=0)
+
+    def _events(self, run: str) -> Iterator[RunEvent]:
+        for entry in self._store.entries(f"run/events/{run}", 0, KEEP_EVENTS):
+            yield msgspec.msgpack.decode(entry.value, type=RunEvent)
+
+    def _caught_up(self, summary: Summary, levels: Levels) -> Summary:
+        while batches := levels.batches(summary.entry, _PAGE):
+            for entry, batch in batches:
+                summary = folded(
+                    summary, entry, batch.sequence, batch.received, unpack(batch.rows), batch.events
+                )
+            if len(batches) < _PAGE:
+                break
+        return summary
+
+    def _refresh(self, run: str, before: Summary, levels: Levels) -> None:
+        summary = self._caught_up(before, levels)
+        if summary.entry // _STORE_EVERY != before.entry // _STORE_EVERY or not before.entry:
+            self._store.append(f"run/summary/{run}", [encode(summary)], keep=1)
+        if summary.entry // BLOCK != before.entry // BLOCK:
+            levels.compact()
+
+    def _make_room(self) -> None:
+        names = self.names()
+        if len(names) < MOST_RUNS:
+            return
+        now = self._clock()
+        heard = {name: found.received for name in names if (found := self.summary(name))}
+        oldest = min(heard, key=lambda name: heard[name])
+        if now - heard[oldest] < SILENT:
+            raise InputError("run", f"there are {MOST_RUNS} runs, and all of them are under way")
+        self.forget(oldest)
