@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from driftline.metadata.counts import Counts
@@ -25,3 +26,14 @@ def folded(deltas: Iterable[Delta]) -> dict[Place, Counts]:
         place = Place(delta.series, delta.bucket, delta.counts.layout.key)
         sums[place] = sums[place] + delta.counts if place in sums else delta.counts
     return sums
+
+
+def check(counters: Mapping[str, float]) -> None:
+    """Lets finite numbers pass: any other would spoil its sum for ever.
+
+    Raises:
+        ValueError: naming the counter.
+    """
+    for name, value in counters.items():
+        if not math.isfinite(value):
+            raise ValueError(f"counter {name!r} is {value}, a finite number is wanted")

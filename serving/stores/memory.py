@@ -13,7 +13,7 @@ from typing import ClassVar, TypeVar
 
 from driftline.metadata.counts import Counts, Layout
 
-from .folding import Place, folded
+from .folding import Place, check, folded
 from .lease import Held, granted
 from .limits import BUCKET_SILENCE, CLEANING, LOG_SILENCE, SOURCE_SILENCE
 from .store import Delta, Entry, Lease
@@ -62,6 +62,7 @@ class MemoryStore:
         self, source: str, sequence: int, deltas: Sequence[Delta], counters: Mapping[str, float]
     ) -> None:
         """Adds all of it or nothing, and once by (source, sequence)."""
+        check(counters)
         sums = folded(deltas)
         with self._lock:
             if self._is_done(_COUNTS, source, sequence):

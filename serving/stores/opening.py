@@ -58,4 +58,18 @@ def _sqlite(url: str) -> Store:
     return SqliteStore(path)
 
 
-_OPENERS: dict[str, Opener] = {"memory": _memory, "sqlite": _sqlite}
+def _redis(url: str) -> Store:
+    try:
+        from .redis import RedisStore
+    except ModuleNotFoundError as error:
+        reason = f"{error.name} is not installed: pip install 'driftline[serve]'"
+        raise SettingError("state", reason) from None
+    return RedisStore(url)
+
+
+_OPENERS: dict[str, Opener] = {
+    "memory": _memory,
+    "sqlite": _sqlite,
+    "redis": _redis,
+    "rediss": _redis,
+}

@@ -11,7 +11,7 @@ from typing import ClassVar
 from driftline.metadata.counts import Counts, Layout
 from driftline.metadata.errors import MergeError, StoreError
 
-from .folding import Place, folded
+from .folding import Place, check, folded
 from .lease import Held, granted
 from .limits import BUCKET_SILENCE, CLEANING, LOG_SILENCE, SOURCE_SILENCE
 from .sqlite_file import SqliteFile
@@ -46,6 +46,7 @@ class SqliteStore:
         self, source: str, sequence: int, deltas: Sequence[Delta], counters: Mapping[str, float]
     ) -> None:
         """Adds all of it or nothing, and once by (source, sequence)."""
+        check(counters)
         sums = folded(deltas)
         with self._file.writing() as db:
             if _is_done(db, _COUNTS, source, sequence):

@@ -55,7 +55,11 @@ class Store(Protocol):
         counters: Mapping[str, float],
     ) -> None:
         """Adds all of it or nothing. A `sequence` not above the last one of `source` is done
-        already and changes nothing, so that a call of unknown outcome can be repeated."""
+        already and changes nothing, so that a call of unknown outcome can be repeated.
+
+        Raises:
+            ValueError: a counter is not finite.
+        """
         ...
 
     def read(self, series: str, layout: Layout, start: int, end: int) -> dict[int, Counts]:

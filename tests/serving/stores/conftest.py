@@ -1,22 +1,30 @@
 from __future__ import annotations
 
+import itertools
 import os
+import shutil
 import signal
+import socket
+import subprocess
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+import redis
 
 from driftline.metadata.counts import Counts, Layout
 from driftline.metadata.signals import Continuous, Signal
 from driftline.serving.stores import Delta, Store
 from driftline.serving.stores.memory import MemoryStore
+from driftline.serving.stores.redis import RedisStore
 from driftline.serving.stores.sqlite import SqliteStore
 
 SERIES = "digits/1/abc/60"
+_FRESH = itertools.count()
 
 
 class Clock:
@@ -95,16 +103,76 @@ def kit():
         kit.kill(pid)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+class RedisServer:
+    """A real server in a folder of its own, on a free port; it keeps what it acknowledged."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = int(probe.getsockname()[1])
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        binary = shutil.which("redis-server")
+        if binary is None:
+            pytest.fail("redis-server is missing: apt-get install redis-server")
+        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder)]
+        options += ["--save", "", "--appendonly", "yes", "--appendfsync", "always"]
+        with open(self.folder / "log", "ab") as log:
+            self.process = subprocess.Popen([binary, *options], stdout=log, stderr=log)
+        client = self.client()
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                client.ping()
+                return
+            except redis.RedisError:
+                if time.monotonic() > deadline or self.process.poll() is not None:
+                    pytest.fail(f"redis-server: {(self.folder / 'log').read_text()}")
+                time.sleep(0.02)
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def signal(self, number: int) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def client(self) -> redis.Redis:
+        return redis.Redis(port=self.port, socket_timeout=2)
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory):
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis"])
 def opened(request: pytest.FixtureRequest, kit: Kit, tmp_path: Path):
     """Opens one more store on the same state."""
     stores: list[Store] = []
+    prefix = f"test{next(_FRESH)}:"
+    server = request.getfixturevalue("redis_server") if request.param == "redis" else None
 
     def again() -> Store:
         if request.param == "memory":
             store: Store = stores[0] if stores else MemoryStore(clock=kit.clock)
-        else:
+        elif request.param == "sqlite":
             store = SqliteStore(tmp_path / "state.db", clock=kit.clock)
+        else:
+            store = RedisStore(server.url, prefix=prefix, clock=kit.clock)
         stores.append(store)
         return store
 

@@ -14,7 +14,7 @@ from driftline.serving.stores import Entry, Lease, Store
 
 DAY = 86_400
 FRESH = itertools.count()
-SHARED = pytest.mark.parametrize("opened", ["sqlite"], indirect=True)
+SHARED = pytest.mark.parametrize("opened", ["sqlite", "redis"], indirect=True)
 
 
 # Counts ---------------------------------------------------------------------------------------
@@ -122,6 +122,14 @@ def test_threads_lose_and_double_nothing(opened, kit):
         thread.join()
     assert kit.total(store) == 120
     assert store.counters() == {"n": 120.0}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_counter_that_is_no_number_is_refused_with_all_that_came_with_it(store, kit, value):
+    with pytest.raises(ValueError, match="requests"):
+        store.add("w", 1, [kit.delta(60, 1.0)], {"good": 1.0, "requests": value})
+    assert kit.total(store) == 0
+    assert store.counters() == {}
 
 
 # Documents ------------------------------------------------------------------------------------
