@@ -19,9 +19,9 @@ from .errors import MergeError
 from .signals import GROUPS, NOT_COUNTED, Floats, Group, Ints, Signal
 
 COUNT, MEAN, M2, LOW, HIGH = range(5)
-# Squares of values beyond this would overflow in M2; the moments see them clipped, the cells and
-# the extremes do not.
-LARGEST = 1e150
+# Sums of squares beyond this could overflow in M2, however many rows; the moments see values
+# clipped to it, the cells and the extremes do not.
+LARGEST = 1e140
 
 
 class Layout:

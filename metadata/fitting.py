@@ -11,6 +11,7 @@ Two laws, never mixed in one signal:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -50,15 +51,19 @@ def fit_reference(
 
     A number column gives its distribution and the flags ``:missing`` and ``:out_of_range``; a
     category column its distribution and ``:missing`` and ``:unseen``; a flag column one flag. A
-    column with fewer than 8 finite values gets flags only.
+    column with fewer than 8 finite values, or whose first quarter gives no two cells, gets flags
+    only. Signals have their column's name, and before it ``<group>.`` where two groups share it.
     """
     fitted: list[ColumnReference] = []
     signals: list[SignalReference] = []
+    times = Counter(column.name for group in samples for column in columns[group])
     for group, sample in samples.items():
         for index, column in enumerate(columns[group]):
+            name = column.name if times[column.name] == 1 else f"{group}.{column.name}"
             values = sample.rows[:, index]
             fitted.append(_column(column, group, values))
-            signals.extend(_signals(column, group, values, np.random.default_rng([seed, index])))
+            random = np.random.default_rng([seed, index])
+            signals.extend(_signals(column, name, group, values, random))
     return Reference(source, seed, tuple(fitted), tuple(signals))
 
 
@@ -73,10 +78,10 @@ def _column(column: Column, group: Group, values: Floats) -> ColumnReference:
 
 
 def _signals(
-    column: Column, group: Group, values: Floats, random: np.random.Generator
+    column: Column, name: str, group: Group, values: Floats, random: np.random.Generator
 ) -> list[SignalReference]:
     def signal(suffix: str, partition: Partition, weights: Floats, rows: int) -> SignalReference:
-        named = Signal(column.name + suffix, group, column.name, partition)
+        named = Signal(name + suffix, group, column.name, partition)
         return SignalReference(named, tuple(weights.tolist()), rows)
 
     def counted(suffix: str, when: Condition, on: Floats) -> SignalReference:
@@ -93,13 +98,15 @@ def _signals(
     first, rest = finite[: len(finite) // 4], finite[len(finite) // 4 :]
     if column.kind == "category":
         cells = Categorical(tuple(_frequent(first).tolist()))
-        found.insert(0, signal("", cells, _half(cells, rest), len(rest)))
+        if cells.size > 1:
+            found.insert(0, signal("", cells, _half(cells, rest), len(rest)))
         found.append(counted(":unseen", Unseen(tuple(np.unique(first).tolist())), rest))
         return found
     if _tied(finite):
         edges = _edges_with_atoms(first)
         partition = Continuous(tuple(edges.tolist()))
-        found.insert(0, signal("", partition, _half(partition, rest), len(rest)))
+        if partition.size > 1:
+            found.insert(0, signal("", partition, _half(partition, rest), len(rest)))
     else:
         edges, gaps = _order_statistics(finite, random)
         weights = np.full(len(edges) + 1, float(gaps))
@@ -151,4 +158,7 @@ def _edges_with_atoms(values: Floats) -> Floats:
     others = np.sort(values[~np.isin(values, atoms)])
     cells = int(min(max(CELLS - len(atoms), 1), len(others) // STANDS_ALONE))
     inner = others[np.arange(1, cells) * len(others) // cells] if cells > 1 else others[:0]
-    return np.unique(np.concatenate([inner, atoms, np.nextafter(atoms, np.inf)]))
+    with np.errstate(over="ignore"):
+        after = np.nextafter(atoms, np.inf)
+    edges = np.unique(np.concatenate([inner, atoms, after]))
+    return edges[np.isfinite(edges)]  # nothing lies above the largest float

@@ -69,6 +69,8 @@ class RowSample:
         if len(self._priorities) >= self.size:
             low = priorities < self._priorities[-1]
             rows, priorities = rows[low], priorities[low]
+        if not len(rows):
+            return
         rows = np.concatenate([self._rows, np.asarray(rows, dtype=np.float64)])
         priorities = np.concatenate([self._priorities, priorities])
         first = np.argsort(priorities, kind="stable")[: self.size]
