@@ -2,56 +2,36 @@
 
 from __future__ import annotations
 
-import itertools
-import logging
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from driftline.metadata.errors import InputError
+from msgspec.structs import replace
+
 from driftline.metadata.package import ModelPackage
 from driftline.metadata.reference import Source
-from driftline.metadata.schema import ModelInfo, ModelMetadata
-from driftline.metadata.thresholds import Thresholds
+from driftline.metadata.schema import ModelInfo
 
-from .batches import Batch, batches, input_names
 from .export import check, export
 from .latency import latency_baseline
 from .loss_curve import fit_loss_curve
 from .network import Cell, as_serving, parameters_finite, precision_of, predict
+from .order import Order
 from .packaging import Serving, Training, assembled, concluded
-from .parts import Chosen, parts_of
 from .ranks import exchanged, rank_and_size
-from .reference_pass import ReferencePass, merged_passes
-from .signature import Signature
+from .reference_pass import merged_passes
+from .reference_run import ReferenceRun
 from .statistics import DataStatistics
 from .watch import TrainingWatch
 
-log = logging.getLogger("driftline")
-
-# Without a reference so many training rows stand in: as many as a sample keeps.
-STAND_IN_ROWS = 20_000
-# Rows on which the exported graph is compared with the network.
-CHECKED_ROWS = 7
+# Of the samples: the same training gives the same reference.
+SEED = 0
 STAND_IN = (
     "No held-out reference was given: batches of the training data stand in. Confidences and "
     "accuracy are then optimistic, and drift may be seen where there is only new data."
 )
-
-
-@dataclass(frozen=True)
-class Order:
-    """What the user asked for."""
-
-    path: Path
-    inputs: Chosen
-    task: Chosen
-    model_name: str
-    model_version: str
-    reference: Any
-    thresholds: Thresholds | None
 
 
 @dataclass(frozen=True)
@@ -77,115 +57,62 @@ def write_package(
         Exception: whatever went wrong here; nothing is at the path that was not there before.
         OtherRankFailed: it went wrong on another rank.
     """
-    stats = _merged(exchanged(statistics), ended.notes)
     with as_serving(ended.network):
         rank, ranks = rank_and_size()
-        pass_ = _Pass(order, ended, stats, rank)
-        found = merged_passes(exchanged(pass_.run))
+        shares = exchanged(lambda: (statistics(), ended.watch.rows))
+        stats = _merged([share[0] for share in shares], ended.notes)
+        run = ReferenceRun(order, ended.network, ended.dataset, stats, rank)
+        found = merged_passes(exchanged(run.run))
         if rank:
             return None
         source: Source = "training_batches" if order.reference is None else "held_out"
-        findings = concluded(found, source=source, seed=0)
+        findings = concluded(found, source=source, seed=SEED)
         if order.reference is None:
             ended.notes.append(STAND_IN)
-        training = _training(ended, stats, ranks)
-        info = _info(order, ended.network)
+        training = _training(ended, stats, rows=sum(share[1] for share in shares), ranks=ranks)
         order.path.parent.mkdir(parents=True, exist_ok=True)
         hidden = f".{order.path.name}.export."
         with tempfile.TemporaryDirectory(prefix=hidden, dir=order.path.parent) as folder:
-            exported = export(ended.network, pass_.inputs.specs, Path(folder))
-            rows = [each[:CHECKED_ROWS] for each in pass_.first.inputs]
-            check(exported, ended.network, rows)
-            one = [each[:1] for each in rows]
-            latency = latency_baseline(lambda: predict(exported.graph, one))
-            serving = Serving(ended.network, pass_.inputs.specs, pass_.outputs.specs, latency)
-            metadata: ModelMetadata = assembled(
-                info, training, findings, serving,
+            exported = export(ended.network, run.inputs.specs, Path(folder))
+            check(exported.graph, run.first.inputs, run.first_outputs)
+            one = [each[:1] for each in run.first.inputs]
+            serving = Serving(
+                run.inputs.specs,
+                run.outputs.specs,
+                latency_baseline(lambda: predict(exported.graph, one)),
+            )
+            metadata = assembled(
+                _info(order, ended.network), training, findings, serving,
                 thresholds=order.thresholds, notes=ended.notes,
             )  # fmt: skip
-            files = {"checkpoint": exported.checkpoint, "model": exported.model}
-            return ModelPackage.write(order.path, metadata, files)  # type: ignore[arg-type]
-
-
-class _Pass:
-    """The reference pass of one rank, with the signature that it shows."""
-
-    def __init__(self, order: Order, ended: Ended, stats: DataStatistics, rank: int) -> None:
-        self.inputs, self.outputs = Signature(), Signature()
-        self.first: Batch
-        self._order, self._ended, self._stats, self._rank = order, ended, stats, rank
-
-    def run(self) -> ReferencePass:
-        network, source = self._ended.network, self._source()
-        first = next(source, None)
-        if first is None or not first.rows:
-            raise InputError("reference", "holds no batch")
-        self.first = first
-        names = self._stats.names
-        if len(first.inputs) != len(names):
-            reason = f"({', '.join(names)}, label) expected, got {len(first.inputs) + 1} parts"
-            raise InputError("reference", reason)
-        outputs = predict(network, first.inputs)
-        tasks = parts_of(self._order.task, list(outputs), "task")
-        found = ReferencePass(self._stats.parts, tasks, rank=self._rank)
-        for batch in itertools.chain([first], source):
-            if batch is not first:
-                outputs = predict(network, batch.inputs)
-            self.inputs.observe(dict(zip(names, batch.inputs, strict=True)))
-            self.outputs.observe(outputs)
-            found.add(names, batch, outputs)
-        return found
-
-    def _source(self) -> Iterator[Batch]:
-        if self._order.reference is None:
-            return batches(self._ended.dataset, most_rows=STAND_IN_ROWS)
-        return batches(self._order.reference)
-
-
-def dataset_statistics(order: Order, dataset: Any) -> DataStatistics:
-    """Statistics by a pass of their own over the training data, for sink mode.
-
-    Raises:
-        InputError: the data does not fit the extractors.
-    """
-    found: DataStatistics | None = None
-    for batch in batches(dataset):
-        found = found or new_statistics(order, dataset, len(batch.inputs))
-        found.add(batch)
-    if found is None:
-        raise InputError("train_dataset", "holds no batch")
-    found.settle()
-    return found
-
-
-def new_statistics(order: Order, dataset: Any, inputs: int) -> DataStatistics:
-    """Empty statistics for batches of so many inputs.
-
-    Raises:
-        InputError: an extractor is given for an input that is not there.
-    """
-    names = input_names(dataset, inputs)
-    task = order.task if not isinstance(order.task, dict) else next(iter(order.task.values()))
-    return DataStatistics(parts_of(order.inputs, names, "inputs"), names, task)  # type: ignore[arg-type]
+            return ModelPackage.write(
+                order.path, metadata, {"checkpoint": exported.checkpoint, "model": exported.model}
+            )
 
 
 def _merged(shares: list[DataStatistics], notes: list[str]) -> DataStatistics:
+    """All ranks' statistics in those of rank 0, whose extractors then hold on every rank."""
     first, *others = shares
     for rank, each in enumerate(others, start=1):
         if not first.merge(each):
             notes.append(
                 f"Column statistics of rank {rank} were fitted otherwise and are left out."
             )
+    if first.unknown_labels:
+        notes.append(
+            f"{first.unknown_labels} of {first.rows} training labels are none of the classes."
+        )
     return first
 
 
-def _training(ended: Ended, stats: DataStatistics, ranks: int) -> Training:
+def _training(ended: Ended, stats: DataStatistics, *, rows: int, ranks: int) -> Training:
     health = ended.watch.health(
         finite=parameters_finite(ended.network),
         precision=precision_of(ended.network),
         scale=ended.loss_scale,
-        ranks=ranks,
     )
+    rate = rows / health.seconds if health.seconds > 0 else None
+    health = replace(health, rows_seen=rows, rows_per_second=rate, ranks=ranks)
     return Training(stats.stats(), health, fit_loss_curve(*ended.watch.losses.series()))
 
 

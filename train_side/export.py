@@ -36,7 +36,6 @@ def export(network: Cell, inputs: Sequence[TensorSpec], folder: Path) -> Exporte
 
     checkpoint, model = folder / "checkpoint.ckpt", folder / "model.mindir"
     ms.save_checkpoint(network, str(checkpoint))
-    # export() leaves the strict level behind when it fails, and it may change flags.
     level = ms.get_context("jit_syntax_level")
     try:
         ms.export(
@@ -45,33 +44,32 @@ def export(network: Cell, inputs: Sequence[TensorSpec], folder: Path) -> Exporte
             file_name=str(model),
             file_format="MINDIR",
         )
-    finally:
+    finally:  # a failed export leaves the strict level behind
         ms.set_context(jit_syntax_level=level)
     return Exported(checkpoint, model, nn.GraphCell(ms.load(str(model))))
 
 
-def check(exported: Exported, network: Cell, inputs: Sequence[Array]) -> None:
-    """Compares graph and network on these rows, and on the first alone.
+def check(graph: Cell, inputs: Sequence[Array], outputs: Mapping[str, Array]) -> None:
+    """Compares what the graph makes of these rows, and of the first alone, with `outputs`.
 
     Raises:
         RuntimeError: they differ by more than rounding; such a graph must not serve.
     """
     for rows in {1, len(inputs[0])}:
-        part = [each[:rows] for each in inputs]
-        wanted, found = predict(network, part), predict(exported.graph, part)
-        _compare(wanted, found, rows)
+        found = predict(graph, [each[:rows] for each in inputs])
+        # The graph numbers its outputs, whatever the network calls them.
+        for (name, wanted), array in zip(outputs.items(), found.values(), strict=True):
+            _compare(name, wanted[:rows], array)
 
 
-def _compare(wanted: Mapping[str, Array], found: Mapping[str, Array], rows: int) -> None:
-    # The graph numbers its outputs, whatever the network calls them.
-    for (name, a), b in zip(wanted.items(), found.values(), strict=True):
-        if a.shape != b.shape:
-            reason = f"{name}: shape {b.shape} instead of {a.shape} for {rows} rows"
-            raise RuntimeError(f"the exported graph differs from the network: {reason}")
-        finite = np.abs(a[np.isfinite(a)]) if a.dtype.kind == "f" else np.abs(a)
-        scale = TOLERANCE * float(finite.max(initial=0)) + 1e-6
-        if not np.allclose(b, a, rtol=0.0, atol=scale, equal_nan=a.dtype.kind == "f"):
-            raise RuntimeError(f"the exported graph differs from the network in {name}")
+def _compare(name: str, wanted: Array, found: Array) -> None:
+    reason = f"the exported graph differs from the network in {name!r}"
+    if found.shape != wanted.shape:
+        raise RuntimeError(f"{reason}: {len(wanted)} rows give shape {list(found.shape)}")
+    a, b = wanted.astype(np.float64), found.astype(np.float64)
+    largest = float(np.abs(a[np.isfinite(a)]).max(initial=0.0))
+    if not np.allclose(b, a, rtol=0.0, atol=TOLERANCE * largest + 1e-6, equal_nan=True):
+        raise RuntimeError(reason)
 
 
 def _dtype(spec: TensorSpec) -> object:

@@ -13,15 +13,9 @@ from mindspore.train.callback import Callback
 from driftline.metadata.thresholds import Thresholds
 
 from .collector import Collector
-from .conclusion import (
-    STAND_IN,
-    Ended,
-    Order,
-    dataset_statistics,
-    new_statistics,
-    write_package,
-)
+from .conclusion import STAND_IN, Ended, write_package
 from .network import inference_network
+from .order import Order, dataset_statistics, new_statistics
 from .parts import Chosen
 from .ranks import rank_and_size
 from .statistics import DataStatistics
@@ -58,6 +52,9 @@ class FingerprintCallback(Callback):
         network: the cell from inputs to predictions; needed only for ``Model(train_cell)`` whose
             cells do not show it.
         thresholds: what is worth attention in production, if not the defaults.
+
+    Raises:
+        SettingError: an extractor or a name is not such.
     """
 
     def __init__(
@@ -82,6 +79,7 @@ class FingerprintCallback(Callback):
             reference=reference,
             thresholds=thresholds,
         )
+        self._order.check()
         self._network = network
         self._collector: Collector | None = None
         self._watch: TrainingWatch | None = None
@@ -96,6 +94,7 @@ class FingerprintCallback(Callback):
             self._steps_before = int(params.get("cur_step_num") or 0)
             self._watch = TrainingWatch()
             self._serving(params)
+            self._order.check_place()
             if self._order.reference is None and rank_and_size()[0] == 0:
                 log.warning(STAND_IN)
 

@@ -51,7 +51,7 @@ def class_hits(label: Array, classes: int) -> NDArray[np.bool_]:
 def distribution(counts: Counter[int], names: Sequence[str]) -> dict[str, float] | None:
     """The share of each class, those that never came included; None without any label.
 
-    Labels that are none of the classes are left out of the total.
+    Labels that are none of the classes (`NO_CLASS`) are left out of the total.
     """
     total = sum(counts[index] for index in range(len(names)))
     if not total:

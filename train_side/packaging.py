@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib import metadata as distributions
 
 import numpy as np
+from msgspec.structs import replace
 
 from driftline.metadata.extract import Classification, Extractor, Joined, Regression
 from driftline.metadata.fitting import fit_reference
@@ -28,7 +29,6 @@ from driftline.metadata.thresholds import Thresholds
 
 from .batches import Array
 from .host import host_fingerprint
-from .network import Cell
 from .parts import Parts, extractions
 from .reference_pass import ReferencePass
 from .scores import ClassScores, ErrorScores, calibrated
@@ -73,7 +73,6 @@ class Training:
 class Serving:
     """What the exported model is."""
 
-    network: Cell
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     latency: LatencyBaseline
@@ -110,7 +109,7 @@ def concluded(found: ReferencePass, *, source: Source, seed: int) -> Findings:
         columns[group] = joined.columns()
         samples[group] = RowSample(len(columns[group]), size=len(rows), seed=seed)
         samples[group].add(joined.extract({name: arrays[name][start:] for name in learned}))
-    reference = fit_reference(samples, columns, source=source, seed=seed)
+    reference = _distinct(fit_reference(samples, columns, source=source, seed=seed))
     return Findings(found.inputs, tasks, reference, quality)
 
 
@@ -159,6 +158,19 @@ def framework() -> Framework:
         driftline=distributions.version("driftline"),
         host=host_fingerprint(),
     )
+
+
+def _distinct(reference: Reference) -> Reference:
+    """The reference with signals of one name in two groups told apart by the group's name."""
+    taken: set[str] = set()
+    signals = []
+    for each in reference.signals:
+        if each.name in taken:
+            signal = replace(each.signal, name=f"{each.signal.group}.{each.name}")
+            each = replace(each, signal=signal)
+        taken.add(each.name)
+        signals.append(each)
+    return replace(reference, signals=tuple(signals))
 
 
 def _judged(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from driftline.metadata.errors import InputError
+from driftline.metadata.errors import InputError, SettingError
 from driftline.metadata.extract import EXTRACTORS, Extractor
+from driftline.metadata.registry import kind_of
 from driftline.metadata.schema import Extraction
 from driftline.metadata.signals import Group
 
@@ -26,6 +27,29 @@ def parts_of(chosen: Chosen, names: Sequence[str], field: str) -> Parts:
         if name not in names:
             raise InputError(field, f"{name!r} is none of {', '.join(names)}")
     return parts
+
+
+def first_of(chosen: Chosen) -> Extractor:
+    """The single extractor, or the first of several."""
+    return next(iter(chosen.values())) if isinstance(chosen, Mapping) else chosen
+
+
+def checked(chosen: Chosen, field: str) -> Chosen:
+    """The same.
+
+    Raises:
+        SettingError: it is no extractor, and no mapping of names to extractors with an entry.
+    """
+    parts = list(chosen.values()) if isinstance(chosen, Mapping) else [chosen]
+    if not parts:
+        raise SettingError(field, "is empty")
+    for part in parts:
+        kind = kind_of(type(part))
+        if kind is None or not hasattr(part, "extract"):
+            reason = f"an extractor such as Image(), or a dict of them expected, got {part!r}"
+            raise SettingError(field, reason)
+        EXTRACTORS.get(kind)
+    return chosen
 
 
 def fitted(parts: Parts, arrays: Mapping[str, Array]) -> Parts:

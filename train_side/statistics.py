@@ -13,7 +13,7 @@ from driftline.metadata.schema import ColumnStats, TrainDataStats
 from driftline.metadata.signals import Floats
 
 from .batches import Array, Batch
-from .labels import class_codes, class_hits, distribution
+from .labels import NO_CLASS, class_codes, class_hits, distribution
 from .parts import Parts, fitted
 
 # Extractors learn on the first rows: enough for ranges and vocabularies, few enough to be held.
@@ -91,6 +91,11 @@ class DataStatistics:
             return False
         self._rows_moments += other._rows_moments
         return True
+
+    @property
+    def unknown_labels(self) -> int:
+        """Number of rows whose label is none of the classes."""
+        return self._classes[NO_CLASS]
 
     def stats(self) -> TrainDataStats:
         """All of it as the metadata holds it."""

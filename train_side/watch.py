@@ -39,7 +39,7 @@ class TrainingWatch:
         """Ends the training's time."""
         self._seconds = time.monotonic() - self._began
 
-    def health(self, *, finite: bool, precision: str, scale: float | None, ranks: int) -> Health:
+    def health(self, *, finite: bool, precision: str, scale: float | None) -> Health:
         """What was measured, with what the caller knows of the network."""
         import mindspore as ms
 
@@ -60,7 +60,6 @@ class TrainingWatch:
             precision=precision,
             loss_scale=scale,
             seed=None if seed is None else int(seed),
-            ranks=ranks,
         )
 
 
@@ -74,7 +73,9 @@ def loss_of(outputs: Any) -> float | None:
         return float(outputs)
     if not hasattr(outputs, "asnumpy"):
         return None
+    if outputs.size == 1:
+        return float(outputs.item())  # far cheaper than an array
     values = to_array(outputs)
     if not values.size or values.dtype.kind not in "fiu":
         return None
-    return float(values) if values.ndim == 0 else float(np.mean(values, dtype=np.float64))
+    return float(np.mean(values, dtype=np.float64))

@@ -1,0 +1,89 @@
+"""What a user asks a package for, and whether it can be had."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from msgspec import ValidationError, convert
+
+from driftline.metadata.errors import InputError, PackageError, SettingError
+from driftline.metadata.package import METADATA
+from driftline.metadata.schema import Name
+from driftline.metadata.thresholds import Thresholds
+
+from .batches import batches, input_names
+from .parts import Chosen, checked, first_of, parts_of
+from .statistics import DataStatistics
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the user asked for."""
+
+    path: Path
+    inputs: Chosen
+    task: Chosen
+    model_name: str
+    model_version: str
+    reference: Any
+    thresholds: Thresholds | None
+
+    def check(self) -> None:
+        """Finds out before a training what would keep it from being packaged.
+
+        Raises:
+            SettingError: names or extractors are not such.
+        """
+        for setting in ("model_name", "model_version"):
+            try:
+                convert(getattr(self, setting), Name)
+            except ValidationError as error:
+                raise SettingError(setting, str(error)) from None
+        checked(self.inputs, "inputs")
+        checked(self.task, "task")
+
+    def check_place(self) -> None:
+        """Finds out whether a package can come to stand at the path.
+
+        Raises:
+            PackageError: something else stands there, or the folder cannot be written to.
+        """
+        there = self.path
+        if there.is_dir() and not (there / METADATA).is_file() and any(there.iterdir()):
+            raise PackageError(there, "exists and is no package; it is not replaced")
+        while not there.exists():
+            there = there.absolute().parent
+        if there == self.path:
+            there = there.absolute().parent
+        if not there.is_dir() or not os.access(there, os.W_OK):
+            raise PackageError(self.path, f"{there} is no folder that can be written to")
+
+
+def dataset_statistics(order: Order, dataset: Any) -> DataStatistics:
+    """Statistics by a pass of their own over the training data, for sink mode.
+
+    Raises:
+        InputError: the data does not fit the extractors.
+    """
+    found: DataStatistics | None = None
+    for batch in batches(dataset):
+        found = found or new_statistics(order, dataset, len(batch.inputs))
+        found.add(batch)
+    if found is None:
+        raise InputError("train_dataset", "holds no batch")
+    found.settle()
+    return found
+
+
+def new_statistics(order: Order, dataset: Any, inputs: int) -> DataStatistics:
+    """Empty statistics for batches of so many inputs.
+
+    Raises:
+        InputError: an extractor is given for an input that is not there.
+    """
+    names = input_names(dataset, inputs)
+    parts = parts_of(order.inputs, names, "inputs")
+    return DataStatistics(parts, names, first_of(order.task))
