@@ -1,20 +1,16 @@
-"""The evaluator: in one elected worker, store and reference → verdict, timeline, alerts."""
+"""The evaluator: in one elected worker, store and reference → verdict and timeline."""
 
 from __future__ import annotations
 
 import logging
 import time
 from contextlib import suppress
-from typing import Protocol
-
-from msgspec.structs import replace
 
 from driftline.metadata.counts import Counts
 from driftline.metadata.errors import StoreError
 from driftline.metadata.schema import ModelMetadata
 from driftline.metadata.thresholds import Thresholds
 
-from .alerts.condition import Condition, from_breaches, from_verdict
 from .judging import Facts, stand
 from .series import SLOW_BUCKET, Series
 from .service_signals import SERVICE
@@ -30,22 +26,6 @@ HEARTBEAT = 5
 PRUNE_SECONDS = 60
 
 
-class AlertDesk(Protocol):
-    """Where conditions become alerts, and alerts become messages."""
-
-    def observe(self, conditions: list[Condition], now: float, lease: Lease) -> None:
-        """Takes in what holds now."""
-        ...
-
-    def deliver(self, now: float, lease: Lease) -> None:
-        """Sends what is due, without waiting for slow receivers."""
-        ...
-
-    def health(self) -> str:
-        """``ok``, or what is wrong with the deliveries."""
-        ...
-
-
 class Evaluator:
     """Takes its turn each second; does nothing while another worker holds the lease.
 
@@ -57,7 +37,6 @@ class Evaluator:
         series: the names in the store.
         store: shared by all workers.
         thresholds: those of the package with what the settings changed.
-        desk: where alerts go; None sends none.
         holder: a name that no other process has.
     """
 
@@ -68,42 +47,26 @@ class Evaluator:
         store: Store,
         *,
         thresholds: Thresholds,
-        desk: AlertDesk | None,
         holder: str,
     ) -> None:
         self._metadata = metadata
         self._series = series
         self._store = store
         self._thresholds = thresholds
-        self._desk = desk
         self._holder = holder
         self._lease: Lease | None = None
         self._took = 0.0
-        self._away = False
         self._key: tuple[object, ...] = ()
         self._written = self._pruned = 0.0
         self._told = -1
         self._standing: Standing | None = None
 
     def turn(self, now: float) -> None:
-        """One turn at Unix second `now`; the state being away is no error, the next turn comes."""
-        try:
-            self._turn(now)
-        except StoreError as error:
-            if not self._away:
-                log.warning("no evaluation while the store is away: %s", error)
-            self._away = True
-        else:
-            self._away = False
+        """One turn at Unix second `now`.
 
-    def resign(self) -> None:
-        """Gives the lease back, so that another worker need not wait for it to run out."""
-        if self._lease is not None:
-            with suppress(StoreError):  # then it runs out by itself
-                self._store.release(self._series.lease, self._lease)
-            self._lease = None
-
-    def _turn(self, now: float) -> None:
+        Raises:
+            StoreError: the state is away; nothing is lost, the next turn comes.
+        """
         # A judgement that takes longer than a lease would be refused at its end, by every worker.
         seconds = max(LEASE_SECONDS, 3.0 * self._took)
         lease = self._store.acquire(self._series.lease, self._holder, seconds)
@@ -121,12 +84,17 @@ class Evaluator:
                 self._lease = None
                 return
             self._took = time.monotonic() - began
-        if self._desk is not None:
-            self._desk.deliver(now, lease)
         if now - self._pruned >= PRUNE_SECONDS:
             self._pruned = now
             for series, span in self._series.keep.items():
                 self._store.prune(series, int(now) - span - SLOW_BUCKET)
+
+    def resign(self) -> None:
+        """Gives the lease back, so that another worker need not wait for it to run out."""
+        if self._lease is not None:
+            with suppress(StoreError):  # then it runs out by itself
+                self._store.release(self._series.lease, self._lease)
+            self._lease = None
 
     def _judge(self, facts: Facts, now: float, lease: Lease) -> bool:
         """Writes the verdict and what follows from it; False when the lease is another's by now."""
@@ -134,20 +102,10 @@ class Evaluator:
         standing = stand(
             self._metadata, self._series, facts, thresholds=self._thresholds, before=before, now=now
         )
-        if self._desk is not None:
-            standing = replace(standing, alerts=self._desk.health())
         name = self._series.lease
         if not self._store.put(self._series.verdict, encode(standing), lease=lease, name=name):
             return False
         self._tell_timeline(standing, before, lease)
-        if self._desk is not None:
-            model = self._metadata.model
-            verdict, width = standing.verdict, self._series.bucket
-            conditions = [
-                from_verdict(verdict, model.name, model.version, width),
-                from_breaches(verdict, model.name, model.version),
-            ]
-            self._desk.observe(conditions, now, lease)
         self._key, self._written, self._standing = facts.key, now, standing
         return True
 

@@ -88,12 +88,16 @@ class InferenceMonitor:
         seen.started = perf_counter()
         return seen
 
-    def after(self, seen: Seen, outputs: Any = None, *, failed: bool = False) -> None:
-        """Notes what came out, and how long it took; `failed` where nothing did."""
+    def after(
+        self, seen: Seen, outputs: Any = None, *, failed: bool = False, refused: bool = False
+    ) -> None:
+        """Notes what came out, and how long it took; `failed` where nothing did, `refused` where
+        the model was not asked at all."""
         try:
             seen.seconds = perf_counter() - seen.started
             seen.at = time()
             seen.failed = failed
+            seen.refused = refused
             if outputs is not None:
                 seen.outputs = self._kept(outputs) if self._copy else outputs
             seen.size = _size(seen.inputs) + _size(seen.outputs)

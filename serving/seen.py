@@ -4,20 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
+from driftline.metadata.signals import Floats, Group
+
 
 class Seen:
     """What `before` and `after` note of a request; set `outputs` inside `observe`.
 
     `inputs` and `outputs` are arrays (batch first), mappings of arrays by name, or tuples in the
     model's order. `seconds` is the time between the hooks, `at` the Unix time at the second one.
+    `refused` is a request that the model was never asked: its inputs are counted, and nothing else.
+    `matrices` holds columns by group that somebody computed already; its arrays are then not
+    looked at.
     """
 
-    __slots__ = ("at", "failed", "inputs", "outputs", "seconds", "size", "started")
+    __slots__ = (
+        "at",
+        "failed",
+        "inputs",
+        "matrices",
+        "outputs",
+        "refused",
+        "seconds",
+        "size",
+        "started",
+    )
 
     def __init__(self, inputs: Any) -> None:
         self.inputs = inputs
         self.outputs: Any = None
+        self.matrices: dict[Group, Floats] | None = None
         self.failed = False
+        self.refused = False
         self.started = 0.0
         self.seconds = 0.0
         self.at = 0.0

@@ -5,23 +5,28 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections import Counter
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
 from driftline.drift.thresholds import alpha_of
+from driftline.metadata.errors import StoreError
 from driftline.metadata.package import ModelPackage
 from driftline.metadata.thresholds import Thresholds
 
+from .alerts.alerts import AlertSettings
 from .background import Background
 from .courier import Courier
-from .evaluator import AlertDesk, Evaluator
+from .desk import Desk, resigned
+from .evaluator import Evaluator
 from .fence import Fence
 from .seen import Seen
 from .series import Series
+from .standing import Standing
 from .stores.opening import open_store
 from .stores.store import Store
 from .tally import Tally
@@ -32,6 +37,7 @@ log = logging.getLogger(__name__)
 # Twice a second, so that a worker that is killed takes less than one second of counts with it.
 FLUSH_SECONDS = 0.5
 EVALUATE_SECONDS = 1.0
+PING_SECONDS = 5.0
 # How long a worker that is told to end tries to hand over its last counts.
 LAST_SECONDS = 5.0
 
@@ -40,7 +46,7 @@ LAST_SECONDS = 5.0
 class Plan:
     """What is watched, and with which settings; None takes what the package says.
 
-    `alerts` makes the desk that alerts go over, given the store; without it there are none.
+    `alerts` says whom to tell.
     """
 
     package: ModelPackage
@@ -49,7 +55,7 @@ class Plan:
     false_alarms: str | None = None
     low_confidence: float | None = None
     latency_ms: float | None = None
-    alerts: Callable[[Store], AlertDesk] | None = None
+    alerts: AlertSettings = field(default_factory=AlertSettings)
     series: Series = field(init=False)
     thresholds: Thresholds = field(init=False)
 
@@ -89,14 +95,19 @@ class Session:
             plan.series,
             self.store,
             thresholds=plan.thresholds,
-            desk=plan.alerts(self.store) if plan.alerts else None,
             holder=holder,
         )
+        self.desk = Desk(plan.package.metadata.model.name, self.store, plan.alerts, holder)
         self._fence = fence
         self._flusher = Background("flush", self.flush, seconds=FLUSH_SECONDS, fence=fence)
         self._judge = Background("evaluate", self._evaluate, seconds=EVALUATE_SECONDS, fence=fence)
         self._window = Window(self._count, self._flusher.wake)
+        self.problem = ""
+        self.last_standing: Standing | None = None
         self._away = False
+        self._pinged = float("-inf")
+        self._lock = threading.Lock()
+        self._noticed: Counter[str] = Counter()
         # The hooks call it on every request.
         self.append = self._window.append
 
@@ -108,23 +119,39 @@ class Session:
     def flush(self) -> bool:
         """Counts what waits and hands it over; False if the store is away."""
         self._window.drain()
-        failures = self._fence.drain()
-        if failures:
-            counter = self.plan.series.counter
-            named = {counter(f"monitor|{kind}"): float(n) for kind, n in failures.items()}
-            self.courier.add({}, named)
+        counter = self.plan.series.counter
+        with self._lock:
+            noticed, self._noticed = self._noticed, Counter()
+        for kind, times in self._fence.drain().items():
+            noticed[f"monitor|{kind}"] += times
+        if noticed:
+            self.courier.add({}, {counter(name): float(n) for name, n in noticed.items()})
         sent = self.courier.send()
-        if sent == self._away:
-            self._away = not sent
-            if sent:
-                log.info("the store is back; all counts were handed over")
+        self.problem = self.courier.problem or self._ping()
+        if bool(self.problem) != self._away:
+            self._away = bool(self.problem)
+            if self._away:
+                log.warning("the store is away, counts wait: %s", self.problem)
             else:
-                log.warning("the store is away, counts wait: %s", self.courier.problem)
+                log.info("the store is there; all counts were handed over")
         return sent
 
-    def count(self, counters: Sequence[str]) -> None:
-        """Adds one to each counter of this package."""
-        self.courier.add({}, {self.plan.series.counter(name): 1.0 for name in counters})
+    def noticed(self, counter: str) -> None:
+        """Adds one to a counter of this package."""
+        with self._lock:
+            self._noticed[counter] += 1
+
+    def _ping(self) -> str:
+        """What is wrong with the store, asked now and then: without traffic nothing else would."""
+        now = time.monotonic()
+        if now - self._pinged < PING_SECONDS and not self.problem:
+            return ""
+        self._pinged = now
+        try:
+            self.store.ping()
+        except StoreError as error:
+            return str(error)
+        return ""
 
     def close(self) -> None:
         """Hands over the last counts, gives the lease back, and ends the threads."""
@@ -136,6 +163,7 @@ class Session:
             log.error("the store is away at the end: %d counts are lost", self.courier.waiting)
         self._judge.stop()
         self.evaluator.resign()
+        resigned(self.desk)
         self.store.close()
 
     def _count(self, requests: list[Seen]) -> None:
@@ -146,4 +174,9 @@ class Session:
         self.courier.add(counts, counters)
 
     def _evaluate(self) -> None:
-        self.evaluator.turn(time.time())
+        try:
+            self.evaluator.turn(time.time())
+            self.desk.turn(time.time())
+        except StoreError as error:
+            # The flusher says so once; here it would be said each second.
+            log.debug("no evaluation while the store is away: %s", error)

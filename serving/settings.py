@@ -37,6 +37,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     - `false_alarms`: such as ``"1 per 30d"``; None takes what the package says.
     - `low_confidence`, `latency_ms`: plain limits; None takes what the package says.
     - `alert_webhook`, `alert_secret`: where CloudEvents go, and what signs them.
+    - `alert_quiet`: seconds a condition must be clear before its alert is resolved; `alert_group`:
+      seconds a new alert waits for what comes in the same moment.
     - `token`: the bearer token clients must send; `allow_anonymous` lets a service without one
       listen beyond loopback.
     - `predictor`: ``module:function``, called with the package, where it is no MindIR.
@@ -58,6 +60,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     latency_ms: Annotated[float, Meta(gt=0)] | None = None
     alert_webhook: Secret | None = None
     alert_secret: Secret | None = None
+    alert_quiet: Annotated[float, Meta(ge=0, le=86400)] = 300.0
+    alert_group: Annotated[float, Meta(ge=0, le=3600)] = 5.0
     token: Secret | None = None
     allow_anonymous: bool = False
     predictor: Annotated[str, Meta(pattern=r"^[\w.]+:\w+$")] | None = None
@@ -110,6 +114,8 @@ def checked(values: Mapping[str, Any]) -> Settings:
         raise SettingError(path.rstrip("`").removeprefix("$."), reason) from None
     if SLOW_BUCKET % settings.bucket:
         raise SettingError("bucket", f"{settings.bucket} s do not divide an hour")
+    if settings.workers > 1 and settings.state.startswith("memory:"):
+        raise SettingError("state", "memory is one worker's own; take a file, or --workers 1")
     if settings.log_level not in ("debug", "info", "warning", "error"):
         raise SettingError("log_level", "must be debug, info, warning or error")
     if not settings.token and not settings.allow_anonymous and not is_loopback(settings.host):
@@ -141,7 +147,7 @@ def seconds(text: str, field: str) -> int:
 
 
 def _from_text(name: str, text: str) -> Any:
-    if name == "bucket":
+    if name in ("bucket", "alert_quiet", "alert_group"):
         return seconds(text, name)
     if name == "batch_sizes":
         return [part.strip() for part in text.split(",")]

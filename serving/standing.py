@@ -64,7 +64,6 @@ class Standing(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     service: Service
     total: int = 0
     dropped: dict[str, int] = {}
-    alerts: str = "ok"
 
 
 def encode(standing: Standing) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from .series import SLOW_BUCKET, Series
 from .service_signals import SERVICE, confidence_matrix, requests_matrix
 
 Arrays = dict[str, NDArray[Any]]
+Count = Callable[[str, float], None]
 Tallied = tuple[dict[tuple[str, int], Counts], dict[str, float]]
 
 
@@ -76,27 +77,37 @@ class Tally:
     def _bucket(self, batch: list[Seen], counters: dict[str, float]) -> tuple[Counts, Counts]:
         def count(name: str, by: float) -> None:
             name = self.series.counter(name)
-            counters[name] = counters.get(name, 0.0) + by
+            if by:
+                counters[name] = counters.get(name, 0.0) + by
 
         model, service = self._layout.zeros(), SERVICE.zeros()
         for group in self.columns.groups:
-            for requests in self._alike(group, batch, count):
-                matrix = self._matrix(group, requests, count)
+            for matrix in self._matrices(group, batch, count):
                 model = model + self._layout.count(group, matrix)
                 if group == "output" and self._top is not None:
                     found = confidence_matrix(matrix[:, self._top], self._low_confidence)
                     service = service + SERVICE.count("output", found)
-        seconds = np.array([seen.seconds for seen in batch])
-        errors = np.array([float(seen.failed) for seen in batch])
+        asked = [seen for seen in batch if not seen.refused]
+        seconds = np.array([seen.seconds for seen in asked])
+        errors = np.array([float(seen.failed) for seen in asked])
         service = service + SERVICE.count(
             "service", requests_matrix(seconds, errors, self._latency_ms)
         )
-        count("requests", len(batch))
-        if errors.any():
-            count("failed", float(errors.sum()))
+        count("requests", len(asked))
+        count("failed", float(errors.sum()))
+        count("refused", len(batch) - len(asked))
         return model, service
 
-    def _alike(self, group: Group, batch: list[Seen], count: Any) -> Iterable[list[Arrays]]:
+    def _matrices(self, group: Group, batch: list[Seen], count: Count) -> Iterable[Floats]:
+        """The columns of one group: those that are there already, and those of the raw arrays."""
+        ready = [seen.matrices[group] for seen in batch if seen.matrices and group in seen.matrices]
+        if ready:
+            yield np.concatenate(ready)
+        raw = [seen for seen in batch if not _has(seen, group)]
+        for requests in self._alike(group, raw, count):
+            yield self._matrix(group, requests, count)
+
+    def _alike(self, group: Group, batch: list[Seen], count: Count) -> Iterable[list[Arrays]]:
         """The arrays of the requests, those of the same types and shapes together."""
         alike: dict[tuple[Any, ...], list[Arrays]] = {}
         specs = self._metadata.inputs if group == "input" else self._metadata.outputs
@@ -113,7 +124,7 @@ class Tally:
             alike.setdefault(key, []).append(arrays)
         return alike.values()
 
-    def _matrix(self, group: Group, requests: Sequence[Arrays], count: Any) -> Floats:
+    def _matrix(self, group: Group, requests: Sequence[Arrays], count: Count) -> Floats:
         """The columns of all requests together; those that do not fit are left out and counted."""
         try:
             if len(requests) == 1:
@@ -145,3 +156,7 @@ class Tally:
             if isinstance(extractor, Tabular):
                 return extractor.encode(rows, strict=False)
         raise InputError("", "rows by column name are for tables")
+
+
+def _has(seen: Seen, group: Group) -> bool:
+    return seen.matrices is not None and group in seen.matrices

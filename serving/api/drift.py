@@ -1,0 +1,117 @@
+"""``/drift``: how things stand, one signal in detail, and how it came to be.
+
+Built only of what lies in the store, so that every worker and replica gives the same answer. While
+the store is away a worker tells the last it knew, and that it is the last.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from flask import Blueprint, Response, request
+
+from driftline.drift.thresholds import alpha_of
+from driftline.metadata.errors import StoreError
+from driftline.metadata.signals import GROUPS
+
+from .. import report
+from ..detail import detail
+from ..engine import Engine
+from ..standing import Standing, decode
+from ..timeline import points
+from .context import engine, reply, tagged
+from .errors import Refused
+
+blueprint = Blueprint("drift", __name__)
+MOST_POINTS = 500
+
+
+@blueprint.get("/drift")
+def drift() -> Response:
+    """The overall verdict and each signal's; ``signal`` and ``group`` choose."""
+    served = engine()
+    name, group = request.args.get("signal"), request.args.get("group")
+    if name is not None:
+        _known(served, name)
+    if group is not None and group not in GROUPS:
+        raise Refused(422, "bad_input", f"one of {', '.join(GROUPS)} is wanted", "group")
+    plan, now = served.monitor.plan, time.time()
+    found, problem = standing(served)
+    alpha = alpha_of(plan.thresholds, plan.bucket)
+    told = report.drift(
+        found or report.nothing_yet(0, plan.bucket, alpha),
+        served.metadata,
+        plan.thresholds,
+        name=name,
+        group=group,
+    )
+    told["health"] = report.health(found, problem, _alerts(served), now)
+    return tagged(told)
+
+
+@blueprint.get("/drift/signals/<path:name>")
+def signal(name: str) -> Response:
+    """Cells of reference and window, moments, and the signal's own timeline."""
+    served = engine()
+    _known(served, name)
+    session = served.monitor.session
+    found, _ = standing(served)
+    entries = session.store.entries(session.plan.series.timeline, 0, 10_000)
+    return tagged(detail(name, served.metadata, session, found, points(entries)))
+
+
+@blueprint.get("/drift/timeline")
+def timeline() -> Response:
+    """Verdicts over time, oldest first; ``after`` goes on from an answer's ``next``."""
+    served = engine()
+    after, limit = _number("after", 0, 2**62), _number("limit", MOST_POINTS, MOST_POINTS)
+    session = served.monitor.session
+    entries = session.store.entries(session.plan.series.timeline, after, limit)
+    told = [
+        {
+            "at": report.iso(point.at),
+            "state": point.state,
+            "evidence": point.evidence,
+            "onset": report.iso(point.onset),
+            "requests": point.requests,
+            "signals": {
+                name: {"state": mark.state, "evidence": mark.evidence, "psi": mark.psi}
+                for name, mark in point.signals.items()
+            },
+        }
+        for point in points(entries)
+    ]
+    return reply({"points": told, "next": entries[-1].sequence if entries else after})
+
+
+def standing(served: Engine) -> tuple[Standing | None, str]:
+    """The newest standing, or the last that this worker knew, and what is wrong with the store."""
+    session = served.monitor.session
+    try:
+        found = session.store.get(session.plan.series.verdict)
+    except StoreError as problem:
+        return session.last_standing, str(problem)
+    known = decode(found[1]) if found else None
+    if known is not None:
+        session.last_standing = known
+    return known, session.problem
+
+
+def _alerts(served: Engine) -> str:
+    try:
+        return served.monitor.session.desk.health()
+    except StoreError as problem:
+        return f"unknown: {problem}"
+
+
+def _known(served: Engine, name: str) -> None:
+    if not any(each.name == name for each in served.metadata.reference.signals):
+        raise Refused(404, "not_found", f"there is no signal {name[:100]!r}", "signal")
+
+
+def _number(name: str, default: int, most: int) -> int:
+    text: Any = request.args.get(name, str(default))
+    if not text.isascii() or not text.isdigit() or not 0 <= int(text[:30]) <= most:
+        raise Refused(422, "bad_input", f"a whole number from 0 to {most} is wanted", name)
+    return int(text)

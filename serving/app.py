@@ -1,0 +1,89 @@
+"""The Flask application: wiring only."""
+
+from __future__ import annotations
+
+from flask import Flask, Response, request
+
+from driftline.metadata.package import ModelPackage
+
+from . import predictor
+from .alerts.alerts import AlertSettings
+from .alerts.sink import SinkSettings
+from .api import context, drift, errors, health, metadata, predict, security
+from .engine import Engine
+from .hooks import InferenceMonitor
+from .session import Plan
+from .settings import Settings
+
+BLUEPRINTS = (predict, drift, metadata, health)
+
+
+def create_app(settings: Settings) -> Flask:
+    """The application of one worker, its model loaded and warm. To be called after the fork.
+
+    Raises:
+        PackageError, MetadataError: the package is damaged, or its model does not load.
+        SettingError: a setting cannot be.
+    """
+    package = ModelPackage.open(settings.package)
+    loaded = predictor.load(
+        package,
+        predictor=settings.predictor,
+        network=settings.network,
+        sizes=settings.batch_sizes,
+    )
+    # The arrays are this request's own and nobody changes them: the hooks need no copy.
+    monitor = InferenceMonitor(plan_of(settings, package), copy=False)
+    engine = Engine(package, loaded, monitor, most=settings.max_instances)
+    return wired(engine, settings)
+
+
+def plan_of(settings: Settings, package: ModelPackage) -> Plan:
+    """What the settings want to be watched."""
+    return Plan(
+        package,
+        settings.state,
+        bucket=settings.bucket,
+        false_alarms=settings.false_alarms,
+        low_confidence=settings.low_confidence,
+        latency_ms=settings.latency_ms,
+        alerts=alerts_of(settings),
+    )
+
+
+def alerts_of(settings: Settings) -> AlertSettings:
+    """Whom the settings want to be told."""
+    sinks = [SinkSettings(name="log", kind="log")]
+    if settings.alert_webhook is not None:
+        sinks.append(
+            SinkSettings(
+                name="webhook",
+                kind="cloudevents",
+                url=settings.alert_webhook,
+                secret=settings.alert_secret,
+            )
+        )
+    return AlertSettings(
+        sinks=tuple(sinks), quiet_seconds=settings.alert_quiet, group_seconds=settings.alert_group
+    )
+
+
+def wired(engine: Engine, settings: Settings) -> Flask:
+    """The routes around an engine."""
+    app = Flask(__name__, static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = settings.max_body
+    app.extensions["driftline"] = engine
+    app.before_request(context.begin_request)
+    security.register(app, settings.token)
+    errors.register(app)
+    for module in BLUEPRINTS:
+        app.register_blueprint(module.blueprint)
+
+    @app.after_request
+    def finish(response: Response) -> Response:
+        response.headers["X-Request-Id"] = context.request_id()
+        if request.endpoint and not request.endpoint.startswith("health."):
+            engine.monitor.session.noticed(f"responses|{request.endpoint}|{response.status_code}")
+        return response
+
+    return app

@@ -1,0 +1,1 @@
+"""The commands of ``driftline``, one file a group."""

@@ -1,0 +1,117 @@
+"""The server: gunicorn, embedded; every worker loads its model after the fork."""
+
+from __future__ import annotations
+
+import logging
+import mmap
+import os
+import socket
+import sys
+import time
+from typing import Any
+
+from flask import Flask
+from gunicorn.app.base import BaseApplication
+
+from driftline.metadata.errors import DriftlineError, SettingError
+from driftline.metadata.package import ModelPackage
+
+from . import app, logs
+from .settings import Settings
+from .stores.opening import open_store
+
+log = logging.getLogger(__name__)
+
+# Loading and warming a model may take long, and only then a worker says that it lives.
+TIMEOUT = 180
+GRACEFUL = 30
+KEEP_ALIVE = 75
+CANNOT_START = 4
+RETRY_SECONDS = 2.0
+
+
+def serve(settings: Settings) -> None:
+    """Serves until SIGTERM or SIGINT; ends the process.
+
+    Raises:
+        PackageError, MetadataError: the package is not one to be served.
+        SettingError: a setting cannot be, such as a port that is taken.
+    """
+    # Whatever can be found wrong is found here, before anything is forked.
+    package = ModelPackage.open(settings.package)
+    app.plan_of(settings, package)
+    open_store(settings.state).close()
+    _Server(settings, _listener(settings)).run()
+
+
+class _Server(BaseApplication):  # type: ignore[misc]
+    """gunicorn's application for these settings, listening on `listener`."""
+
+    def __init__(self, settings: Settings, listener: socket.socket) -> None:
+        self._settings = settings
+        self._listener = listener
+        # Shared by all workers: set once one of them has loaded the model.
+        self._loaded = mmap.mmap(-1, 1)
+        super().__init__()
+
+    def load_config(self) -> None:
+        """gunicorn's own settings."""
+        settings = self._settings
+        host, port = self._listener.getsockname()[:2]
+        chosen: dict[str, Any] = {
+            "bind": f"fd://{self._listener.fileno()}",
+            "workers": settings.workers,
+            "threads": settings.threads,
+            "worker_class": "gthread",
+            "preload_app": False,
+            "timeout": TIMEOUT,
+            "graceful_timeout": GRACEFUL,
+            "keepalive": KEEP_ALIVE,
+            "worker_tmp_dir": "/dev/shm" if os.path.isdir("/dev/shm") else None,
+            # A fixed path in the user's home, which two services would fight for.
+            "control_socket_disable": True,
+            "logconfig_dict": logs.config(settings.log_level),
+            "proc_name": f"driftline {host}:{port}",
+            "worker_exit": _worker_exit,
+        }
+        for name, value in chosen.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Flask:
+        """The worker's application. Called after the fork."""
+        try:
+            loaded = app.create_app(self._settings)
+        except DriftlineError as error:
+            log.critical("cannot start: %s", error)
+            if not self._loaded[0]:
+                sys.exit(CANNOT_START)
+            # The service ran before: the other workers go on, and this one is tried again.
+            time.sleep(RETRY_SECONDS)
+            sys.exit(1)
+        self._loaded[0] = 1
+        return loaded
+
+
+def _worker_exit(server: Any, worker: Any) -> None:
+    """Requests are over: the last counts are handed over."""
+    application = getattr(worker, "wsgi", None)
+    if isinstance(application, Flask):
+        application.extensions["driftline"].monitor.close()
+
+
+def _listener(settings: Settings) -> socket.socket:
+    """A bound socket; gunicorn would try a taken port again and again."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((settings.host, settings.port))
+        # Only listening shows that another process listens on the same address.
+        found.listen(2048)
+    except socket.gaierror as error:
+        raise SettingError("host", f"{settings.host!r} is no address: {error}") from None
+    except OSError as error:
+        found.close()
+        where = f"{settings.host}:{settings.port}"
+        raise SettingError("port", f"cannot listen on {where}: {error.strerror}") from None
+    return found
