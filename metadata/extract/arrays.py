@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from ..errors import InputError, SettingError
 from ..sample import RowSample
@@ -40,6 +42,22 @@ def floats(array: Raw) -> Floats:
 def rows_of(rows: Rows) -> Raw:
     """The rows of a sample, or the array itself."""
     return rows.rows if isinstance(rows, RowSample) else rows
+
+
+def plain_settings(extractor: Struct) -> None:
+    """Turns lists and arrays among the settings into tuples, and NumPy's scalars into Python's.
+
+    People write ``Classification(list_of_names)`` and hand over what NumPy computed; JSON, and
+    the comparison after it, know only plain values.
+    """
+    for name in extractor.__struct_fields__:
+        value = getattr(extractor, name)
+        if isinstance(value, np.ndarray | np.generic):
+            value = value.tolist()
+        if isinstance(value, list | tuple):
+            value = tuple(v.item() if isinstance(v, np.generic) else v for v in value)
+        if value is not getattr(extractor, name):
+            force_setattr(extractor, name, value)
 
 
 def check_names(names: Sequence[str], field: str, taken: Sequence[str] = ()) -> None:

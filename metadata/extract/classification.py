@@ -11,7 +11,7 @@ from msgspec.structs import force_setattr, replace
 
 from ..errors import InputError, SettingError
 from ..signals import Column, Floats
-from .arrays import floats, numeric, rows_of
+from .arrays import floats, numeric, plain_settings, rows_of
 from .extractor import Raw, Rows
 from .probability import binary_entropy, entropy, logistic, logit, softmax
 
@@ -64,7 +64,9 @@ class Classification(
     shown: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        force_setattr(self, "classes", tuple(self.classes))
+        plain_settings(self)
+        # Class names often come as the integers of a dataset; in JSON they are words.
+        force_setattr(self, "classes", tuple(str(name) for name in self.classes))
         if self.head not in get_args(Head):
             raise SettingError("head", f"one of {', '.join(get_args(Head))} expected")
         least = 1 if self._multilabel else 2
@@ -78,7 +80,7 @@ class Classification(
             raise SettingError("threshold", f"0 to 1 expected, got {self.threshold}")
         if self.shown is None:
             return
-        force_setattr(self, "shown", tuple(self.shown))
+        force_setattr(self, "shown", tuple(str(name) for name in self.shown))
         if len(self.shown) > SHOWN or not set(self.shown) <= set(self.classes):
             raise SettingError("shown", f"at most {SHOWN} of the classes expected")
 

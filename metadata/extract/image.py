@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import replace
 
 from ..errors import InputError, SettingError
 from ..signals import Column, Floats
-from .arrays import floats, numeric, rows_of
+from .arrays import floats, numeric, plain_settings, rows_of
 from .extractor import Raw, Rows
 
 if TYPE_CHECKING:
@@ -48,14 +48,13 @@ class Image(
     high: Bound = None
 
     def __post_init__(self) -> None:
+        plain_settings(self)
         if self.layout not in ("NCHW", "NHWC"):
             raise SettingError("layout", f"NCHW or NHWC expected, got {self.layout!r}")
         if self.channels is not None and not 1 <= self.channels <= 64:
             raise SettingError("channels", f"1 to 64 expected, got {self.channels}")
         for name in ("low", "high"):
             bound = getattr(self, name)
-            if isinstance(bound, list):
-                force_setattr(self, name, tuple(bound))
             if bound is None:
                 continue
             values = np.asarray(bound, dtype=np.float64)

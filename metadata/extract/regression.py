@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import force_setattr
 
 from ..errors import InputError, SettingError
 from ..signals import Column, Floats
-from .arrays import check_names, floats, numeric
+from .arrays import check_names, floats, numeric, plain_settings
 from .extractor import Raw, Rows
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ class Regression(
     targets: tuple[str, ...] = ("prediction",)
 
     def __post_init__(self) -> None:
-        force_setattr(self, "targets", tuple(self.targets))
+        plain_settings(self)
         if not 1 <= len(self.targets) <= 64:
             raise SettingError("targets", f"1 to 64 names expected, got {len(self.targets)}")
         check_names(self.targets, "targets")

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import force_setattr
 
 from ..errors import InputError, SettingError
 from ..signals import ColumnKind, Floats
+from .arrays import plain_settings
 
 Value = str | int | float | bool | None
 
@@ -54,7 +54,7 @@ class Category(
     column_kind: ClassVar[ColumnKind] = "category"
 
     def __post_init__(self) -> None:
-        force_setattr(self, "vocabulary", tuple(self.vocabulary))
+        plain_settings(self)
         codes = {word: float(code) for code, word in enumerate(self.vocabulary)}
         if len(codes) != len(self.vocabulary):
             raise SettingError("fields.vocabulary", f"a word of {self.name!r} is there twice")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, SettingError
 from ..signals import Column, Floats
-from .arrays import check_names, floats, numeric, rows_of
+from .arrays import check_names, floats, numeric, plain_settings, rows_of
 from .extractor import Raw, Rows
 from .projection import Projection
 from .row import Category, Number, Value, encoded
@@ -51,6 +51,7 @@ class Tabular(
     projection: Projection | None = None
 
     def __post_init__(self) -> None:
+        plain_settings(self)
         fields = (Number(each) if isinstance(each, str) else each for each in self.fields)
         force_setattr(self, "fields", tuple(fields))
         if not 1 <= len(self.fields) <= 2000:

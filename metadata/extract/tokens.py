@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from ..errors import InputError, SettingError
 from ..signals import Column, Floats
-from .arrays import numeric, rows_of
+from .arrays import numeric, plain_settings, rows_of
 from .extractor import Raw, Rows
 from .hashing import mixed
 
@@ -55,7 +55,7 @@ class Tokens(
     top: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        force_setattr(self, "top", tuple(self.top))
+        plain_settings(self)
         if self.vocabulary is not None and self.vocabulary < 1:
             raise SettingError("vocabulary", f"1 or more expected, got {self.vocabulary}")
         if not 0 <= self.buckets <= 32:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ..errors import InputError, SettingError
 from ..signals import Column, Floats
-from .arrays import floats, numeric, rows_of
+from .arrays import floats, numeric, plain_settings, rows_of
 from .extractor import Raw, Rows
 from .hashing import mixed
 from .projection import Projection, row_products
@@ -48,6 +48,7 @@ class Vector(
     projection: Projection | None = None
 
     def __post_init__(self) -> None:
+        plain_settings(self)
         if not 0 <= self.projections <= 32:
             raise SettingError("projections", f"0 to 32 expected, got {self.projections}")
         if not 1 <= self.rank <= 64:

@@ -152,6 +152,27 @@ def test_settings_survive_json_and_compute_the_same_bits(case: Case):
     assert same(again.extract(batch), fitted.extract(batch))
 
 
+@pytest.mark.parametrize(
+    "extractor",
+    [
+        Image(channels=np.int64(2), low=np.array([0.0, 0.5]), high=np.float32(1.5)),
+        Tabular(np.array(["a", "b"])),
+        Tabular([Category("c", np.array([3, 5]), unseen=np.int8(-2)), Number("n")]),
+        Tokens(pad_id=np.int32(0), top=np.arange(3), vocabulary=np.uint16(9)),
+        Vector(seed=np.int64(3)),
+        Classification(np.arange(3), temperature=np.float64(1.5), shown=[0, 2]),
+        Classification(np.array(["a", "b"]), threshold=np.float32(0.5)),
+        Regression(["y"]),
+    ],
+    ids=repr,
+)
+def test_settings_may_be_what_numpy_computed(extractor: object):
+    text = json.dumps(EXTRACTORS.encode(extractor), allow_nan=False)
+    again = EXTRACTORS.decode(json.loads(text), "extractor")
+    assert again == extractor
+    assert hash(again) == hash(extractor)
+
+
 def test_fitting_twice_on_the_same_rows_is_the_same(case: Case):
     assert case.fitted() == case.fitted()
 
