@@ -76,6 +76,17 @@ def told(message: Message, language: Language) -> Told:
     return (_chinese if language == "zh" else _english)(message)
 
 
+def link_text(language: Language) -> str:
+    """What a link to the page is called."""
+    return "打开漂移页面" if language == "zh" else "Open the drift page"
+
+
+def footer(message: Message) -> str:
+    """Names the sender and the alert, under whose id it can be acknowledged; no other alert's
+    message ends so, and a message that is sent again ends as it did."""
+    return f"driftline · {message.alert.id}"
+
+
 def _english(message: Message) -> Told:
     alert = message.alert
     kind, name = _KINDS[alert.kind][0], _name(alert)

@@ -150,8 +150,8 @@ def second_endpoint() -> Iterator[Endpoint]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The wire's time-outs, short enough for a test."""
-    monkeypatch.setattr(wire, "READ_SECONDS", 0.3)
-    monkeypatch.setattr(wire, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(wire, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(wire, "BODY_SECONDS", 0.2)
 
 
 @pytest.fixture(params=["memory", "sqlite"])
