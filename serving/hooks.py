@@ -81,7 +81,9 @@ class InferenceMonitor:
     def before(self, inputs: Any) -> Seen:
         """Notes what goes into the model; hand the result to `after`."""
         try:
-            seen = Seen(self._kept(inputs) if self._copy else inputs)
+            kept = self._kept(inputs) if self._copy else inputs
+            seen = Seen(kept)
+            seen.size = kept.nbytes if type(kept) is _ndarray else _size(kept)
         except Exception as error:
             self.fence.caught("before", error)
             seen = Seen(None)
@@ -99,8 +101,8 @@ class InferenceMonitor:
             seen.failed = failed
             seen.refused = refused
             if outputs is not None:
-                seen.outputs = self._kept(outputs) if self._copy else outputs
-            seen.size = _size(seen.inputs) + _size(seen.outputs)
+                kept = seen.outputs = self._kept(outputs) if self._copy else outputs
+                seen.size += kept.nbytes if type(kept) is _ndarray else _size(kept)
             (self._session if self._pid == os.getpid() else self.session).append(seen)  # type: ignore[union-attr]
         except Exception as error:
             self.fence.caught("after", error)

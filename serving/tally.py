@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from .series import SLOW_BUCKET, Series
 from .service_signals import SERVICE, confidence_matrix, requests_matrix
 
 Arrays = dict[str, NDArray[Any]]
+Stacks = dict[str, list[NDArray[Any]]]
 Count = Callable[[str, float], None]
 Tallied = tuple[dict[tuple[str, int], Counts], dict[str, float]]
 
@@ -100,45 +101,60 @@ class Tally:
 
     def _matrices(self, group: Group, batch: list[Seen], count: Count) -> Iterable[Floats]:
         """The columns of one group: those that are there already, and those of the raw arrays."""
-        ready = [seen.matrices[group] for seen in batch if seen.matrices and group in seen.matrices]
+        ready: list[Floats] = []
+        raw: list[Any] = []
+        for seen in batch:
+            if seen.matrices is not None and group in seen.matrices:
+                ready.append(seen.matrices[group])
+            else:
+                value = seen.inputs if group == "input" else seen.outputs
+                if value is not None:
+                    raw.append(value)
         if ready:
             yield np.concatenate(ready)
-        raw = [seen for seen in batch if not _has(seen, group)]
-        for requests in self._alike(group, raw, count):
-            yield self._matrix(group, requests, count)
+        for alike in self._alike(group, raw, count):
+            yield self._matrix(group, alike, count)
 
-    def _alike(self, group: Group, batch: list[Seen], count: Count) -> Iterable[list[Arrays]]:
-        """The arrays of the requests, those of the same types and shapes together."""
-        alike: dict[tuple[Any, ...], list[Arrays]] = {}
+    def _alike(self, group: Group, values: list[Any], count: Count) -> Iterable[Stacks]:
+        """The arrays of the requests by name, those of the same types and shapes together."""
         specs = self._metadata.inputs if group == "input" else self._metadata.outputs
-        for seen in batch:
-            value = seen.inputs if group == "input" else seen.outputs
-            if value is None:
+        alone = len(specs) == 1
+        bare: dict[tuple[Any, ...], list[NDArray[Any]]] = {}
+        alike: dict[tuple[Any, ...], Stacks] = {}
+        for value in values:
+            # Nearly every request is one array: names are then given to all of them at once.
+            if alone and type(value) is np.ndarray:
+                bare.setdefault((value.dtype, value.shape[1:]), []).append(value)
                 continue
             try:
                 arrays = self._arrays(group, value, specs)
             except (DriftlineError, ValueError, TypeError):
                 count(f"unusable|{group}", 1)
                 continue
-            key = tuple((name, a.dtype.str, a.shape[1:]) for name, a in sorted(arrays.items()))
-            alike.setdefault(key, []).append(arrays)
-        return alike.values()
+            key = tuple((name, a.dtype, a.shape[1:]) for name, a in sorted(arrays.items()))
+            stacks = alike.setdefault(key, {name: [] for name in arrays})
+            for name, array in arrays.items():
+                stacks[name].append(array)
+        for (_, shape), several in bare.items():
+            row = len(shape) + 2 == len(specs[0].shape)
+            yield {specs[0].name: [each[None] for each in several] if row else several}
+        yield from alike.values()
 
-    def _matrix(self, group: Group, requests: Sequence[Arrays], count: Count) -> Floats:
+    def _matrix(self, group: Group, stacks: Stacks, count: Count) -> Floats:
         """The columns of all requests together; those that do not fit are left out and counted."""
+        requests = len(next(iter(stacks.values()), ()))
         try:
-            if len(requests) == 1:
-                return self.columns.matrix(group, requests[0])
-            joined = {
-                name: np.concatenate([each[name] for each in requests]) for name in requests[0]
-            }
+            if not requests:
+                raise InputError(group, "no array")
+            joined = {name: np.concatenate(several) for name, several in stacks.items()}
             return self.columns.matrix(group, joined)
         except (DriftlineError, ValueError):
-            if len(requests) == 1:
+            if requests <= 1:
                 count(f"unusable|{group}", 1)
                 return np.empty((0, len(self._layout.columns[group])))
             # One of them is at fault; the others are to be counted.
-            return np.concatenate([self._matrix(group, [each], count) for each in requests])
+            each = ({name: [s[at]] for name, s in stacks.items()} for at in range(requests))
+            return np.concatenate([self._matrix(group, one, count) for one in each])
 
     def _arrays(self, group: Group, value: Any, specs: tuple[TensorSpec, ...]) -> Arrays:
         if isinstance(value, list) and value and isinstance(value[0], Mapping):
@@ -156,7 +172,3 @@ class Tally:
             if isinstance(extractor, Tabular):
                 return extractor.encode(rows, strict=False)
         raise InputError("", "rows by column name are for tables")
-
-
-def _has(seen: Seen, group: Group) -> bool:
-    return seen.matrices is not None and group in seen.matrices
