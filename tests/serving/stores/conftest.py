@@ -122,7 +122,7 @@ class RedisServer:
         if binary is None:
             pytest.fail("redis-server is missing: apt-get install redis-server")
         options = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder)]
-        options += ["--save", "", "--appendonly", "yes", "--appendfsync", "always"]
+        options += ["--save", "", "--appendonly", "yes"]
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen([binary, *options], stdout=log, stderr=log)
         client = self.client()
@@ -154,6 +154,15 @@ class RedisServer:
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory):
     server = RedisServer(tmp_path_factory.mktemp("redis"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def own_server(tmp_path: Path):
+    """A server for one test, which may treat it badly."""
+    server = RedisServer(tmp_path)
     server.start()
     yield server
     server.stop()
