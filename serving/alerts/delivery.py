@@ -71,16 +71,23 @@ Waiting = tuple[int, Message]
 
 
 def due(state: Delivery, waiting: Sequence[Waiting], now: float) -> Waiting | None:
-    """The first message that may be tried now; None when all of them have to wait."""
-    held: set[str] = set()
+    """The message to be tried now; None when all of them have to wait.
+
+    Of those that are the first of their condition the least tried one, and then the oldest: else
+    one that always fails would be the first again each time the sink has rested.
+    """
+    seen: set[str] = set()
+    found: tuple[int, Waiting] | None = None
     for sequence, message in waiting:
-        if sequence in state.done or message.alert.key in held:
+        if sequence in state.done or message.alert.key in seen:
             continue
+        seen.add(message.alert.key)
         attempt = state.attempts.get(sequence)
-        if attempt is None or attempt.due <= now:
+        if attempt is None:
             return sequence, message
-        held.add(message.alert.key)
-    return None
+        if attempt.due <= now and (found is None or attempt.count < found[0]):
+            found = attempt.count, (sequence, message)
+    return None if found is None else found[1]
 
 
 def due_again(state: Delivery, waiting: Sequence[Waiting], now: float) -> Message | None:

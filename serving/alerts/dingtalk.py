@@ -14,7 +14,7 @@ import msgspec
 
 from .alert import Message
 from .coded import coded
-from .fitting import cut, fitted
+from .fitting import fitted
 from .sink import Limit, Outcome, SinkSettings
 from .wire import Unreached, address, post
 from .words import footer, link_text, told
@@ -67,7 +67,7 @@ class DingTalk:
         link = f"[{link_text(self._language)}]({words.link})\n\n" if words.link else ""
         # A single line break is none in DingTalk's markdown.
         text = fitted(lines, link + footer(message), TEXT_BYTES, joint="\n\n")
-        return {"title": cut(title, 200), "text": text}
+        return {"title": title, "text": text}
 
 
 def sign(timestamp: str, secret: str) -> str:

@@ -62,7 +62,7 @@ class Feishu:
             text = link_text(self._language)
             content.insert(-1, [{"tag": "a", "text": text, "href": words.link}])
         tongue = "zh_cn" if self._language == "zh" else "en_us"
-        return {tongue: {"title": cut(words.title, 300), "content": content}}
+        return {tongue: {"title": words.title, "content": content}}
 
 
 def sign(timestamp: str, secret: str) -> str:

@@ -52,7 +52,9 @@ class Slack:
         return DELIVERED
 
     def _blocks(self, words: Told, foot: str) -> list[dict[str, object]]:
-        title = words.title if len(words.title) <= HEADER else words.title[: HEADER - 1] + "…"
+        # A header is plain text, in which an escape would be shown as it is.
+        title = words.title.replace("<", "‹").replace(">", "›")
+        title = title if len(title) <= HEADER else title[: HEADER - 1] + "…"
         blocks: list[dict[str, object]] = [
             {"type": "header", "text": {"type": "plain_text", "text": title, "emoji": False}},
             _section(words.lines),

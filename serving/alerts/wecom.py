@@ -58,7 +58,7 @@ class WeCom:
         words = told(message, self._language)
         colour = "info" if message.state == "resolved" else _COLOURS[message.alert.severity]
         lines = [
-            f'**<font color="{colour}">{_plain(words.title)[:300]}</font>**',
+            f'**<font color="{colour}">{_plain(words.title)}</font>**',
             *map(_plain, words.lines),
             *(f"> {_plain(each)}" for each in words.signals),
         ]

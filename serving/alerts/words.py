@@ -5,10 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from driftline.drift.verdict import Language
 
 from .alert import Alert, Message
+from .fitting import cut
+
+TITLE_BYTES = 300
 
 _KINDS = {
     "drift": ("Drift", "数据漂移"),
@@ -63,7 +67,8 @@ _LOOK_AT = {
 
 
 class Told(Struct, frozen=True):
-    """A title of one line, lines of plain text, a line a signal, and a link or ``""``."""
+    """A title of one line and at most 300 bytes, lines of plain text, a line a signal, and a link
+    or ``""``."""
 
     title: str
     lines: tuple[str, ...]
@@ -73,7 +78,8 @@ class Told(Struct, frozen=True):
 
 def told(message: Message, language: Language) -> Told:
     """The message in words."""
-    return (_chinese if language == "zh" else _english)(message)
+    words = (_chinese if language == "zh" else _english)(message)
+    return replace(words, title=cut(words.title, TITLE_BYTES))
 
 
 def link_text(language: Language) -> str:

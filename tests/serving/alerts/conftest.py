@@ -104,10 +104,10 @@ class Endpoint:
         body = handler.rfile.read(int(handler.headers.get("content-length", 0)))
         headers = {name.lower(): value for name, value in handler.headers.items()}
         self.received.append(Received(handler.path, headers, body))
-        answer = self.script.popleft() if self.script else self.usual
-        handler.close_connection = True
         if self.before_answer is not None:
             self.before_answer()
+        answer = self.script.popleft() if self.script else self.usual
+        handler.close_connection = True
         if answer.how == "reset":
             linger = struct.pack("ii", 1, 0)
             handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -166,6 +166,7 @@ class Kit:
 
     now = NOW
     Answer = Answer
+    text = Text
 
     @staticmethod
     def condition(firing: bool | None = True, **changes: Any) -> Condition:
