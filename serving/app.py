@@ -9,7 +9,7 @@ from driftline.metadata.package import ModelPackage
 from . import predictor
 from .alerts.alerts import AlertSettings
 from .alerts.sink import SinkSettings
-from .api import context, drift, errors, health, metadata, predict, security
+from .api import context, drift, errors, health, live, metadata, predict, security
 from .engine import Engine
 from .hooks import InferenceMonitor
 from .session import Plan
@@ -78,6 +78,13 @@ def wired(engine: Engine, settings: Settings) -> Flask:
     errors.register(app)
     for module in BLUEPRINTS:
         app.register_blueprint(module.blueprint)
+    live.register(
+        app,
+        lambda: engine.monitor.session.store,
+        token=settings.token,
+        threads=settings.threads,
+        engine=engine,
+    )
 
     @app.after_request
     def finish(response: Response) -> Response:

@@ -12,6 +12,7 @@ from driftline.metadata.errors import DriftlineError, SettingError
 # name → where it is; a new command is one line here.
 COMMANDS = {
     "serve": "driftline.serving.commands.serve:serve",
+    "board": "driftline.serving.commands.board:board",
     "status": "driftline.serving.commands.status:status",
     "verify": "driftline.serving.commands.package:verify",
     "inspect": "driftline.serving.commands.package:inspect",

@@ -17,8 +17,8 @@ from driftline.metadata.errors import DriftlineError, SettingError
 from driftline.metadata.package import ModelPackage
 
 from . import app, logs
+from .api import live
 from .settings import Settings
-from .stores.opening import open_store
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +40,7 @@ def serve(settings: Settings) -> None:
     # Whatever can be found wrong is found here, before anything is forked.
     package = ModelPackage.open(settings.package)
     app.plan_of(settings, package)
-    open_store(settings.state).close()
-    _Server(settings, _listener(settings)).run()
+    _Server(settings, listener(settings.host, settings.port)).run()
 
 
 class _Server(BaseApplication):  # type: ignore[misc]
@@ -72,6 +71,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
             "control_socket_disable": True,
             "logconfig_dict": logs.config(settings.log_level),
             "proc_name": f"driftline {host}:{port}",
+            "post_worker_init": live.worker_began,
             "worker_exit": _worker_exit,
         }
         for name, value in chosen.items():
@@ -99,19 +99,19 @@ def _worker_exit(server: Any, worker: Any) -> None:
         application.extensions["driftline"].monitor.close()
 
 
-def _listener(settings: Settings) -> socket.socket:
+def listener(host: str, port: int) -> socket.socket:
     """A bound socket; gunicorn would try a taken port again and again."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((settings.host, settings.port))
+        found.bind((host, port))
         # Only listening shows that another process listens on the same address.
         found.listen(2048)
     except socket.gaierror as error:
-        raise SettingError("host", f"{settings.host!r} is no address: {error}") from None
+        raise SettingError("host", f"{host!r} is no address: {error}") from None
     except OSError as error:
         found.close()
-        where = f"{settings.host}:{settings.port}"
+        where = f"{host}:{port}"
         raise SettingError("port", f"cannot listen on {where}: {error.strerror}") from None
     return found

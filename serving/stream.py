@@ -7,11 +7,14 @@ the event id that the client brings back. A process that has streams asks the st
 
 from __future__ import annotations
 
+import json
+import select
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -28,7 +31,8 @@ LIFE_SECONDS = 900.0
 # How long a client may not take what is sent before it is dropped; it resumes by its event id.
 SLOW_SECONDS = 10.0
 RETRY_MS = 1_000
-_MOST_SHARED = 256
+_FORGET = 5.0
+_PIECE = 16_384
 
 
 class Source(Protocol):
@@ -58,16 +62,18 @@ class Streams:
         self._open = 0
         self._changed = threading.Condition()
         self._turn = 0
-        self._shared: dict[object, tuple[int, float, Any]] = {}
+        self._shared: dict[tuple[object, ...], tuple[float, Any]] = {}
         self._ends: Callable[[], bool] = lambda: False
 
     def until(self, ends: Callable[[], bool]) -> None:
         """Ends all streams once `ends` says so; a server that shuts down waits for none."""
         self._ends = ends
 
-    def wake(self) -> None:
-        """Something was written by this very process: the streams look at once."""
+    def wake(self, name: str) -> None:
+        """This very process wrote something that the source `name` tells: streams look at once."""
         with self._changed:
+            for key in [key for key in self._shared if key[0] == name]:
+                del self._shared[key]
             self._turn += 1
             self._changed.notify_all()
 
@@ -76,32 +82,34 @@ class Streams:
         """How many streams there are."""
         return self._open
 
-    @contextmanager
-    def place(self) -> Iterator[bool]:
-        """Holds one of the places; False when all are taken."""
+    def enter(self) -> bool:
+        """Takes one of the places, to be given back by `leave`; False when there is none."""
         with self._changed:
-            free = self._open < self.most
-            self._open += free
-        try:
-            yield free
-        finally:
-            with self._changed:
-                self._open -= free
+            if self._open >= self.most:
+                return False
+            self._open += 1
+            return True
 
-    def shared(self, key: object, read: Callable[[], T], seconds: float = POLL_SECONDS) -> T:
+    def leave(self) -> None:
+        """Gives a place back."""
+        with self._changed:
+            self._open -= 1
+
+    def shared(
+        self, key: tuple[object, ...], read: Callable[[], T], seconds: float = POLL_SECONDS
+    ) -> T:
         """What `read` gave at most `seconds` ago, to whichever stream; else what it gives now."""
         now = time.monotonic()
         with self._changed:
-            turn = self._turn
             found = self._shared.get(key)
-            if found is not None and found[0] == turn and now - found[1] < seconds:
-                value: T = found[2]
-                return value
+        if found is not None and now - found[0] < seconds:
+            value: T = found[1]
+            return value
         fresh = read()
         with self._changed:
-            self._shared[key] = (turn, now, fresh)
-            while len(self._shared) > _MOST_SHARED:
-                del self._shared[next(iter(self._shared))]
+            self._shared[key] = (now, fresh)
+            for old in [key for key, each in self._shared.items() if now - each[0] > _FORGET]:
+                del self._shared[old]
         return fresh
 
     def events(
@@ -109,32 +117,42 @@ class Streams:
     ) -> Iterator[bytes]:
         """The stream's bytes, from the place that `cursors` (by the names of sources) tell."""
         at = {source.name: cursors.get(source.name, "") for source in sources}
-        began = time.monotonic()
-        told, trouble = began, ""
+        began = told = time.monotonic()
+        trouble = ""
+        if client is not None:
+            # Beside `_takes`: the server's own write of a piece must end as well.
+            seconds = struct.pack("ll", int(SLOW_SECONDS), 0)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
         yield b"retry: %d\n\n" % RETRY_MS
         while not self._ends() and time.monotonic() - began < LIFE_SECONDS:
-            turn, problem = self._turn, ""
-            for source in sources:
-                try:
-                    found, at[source.name] = source.changes(at[source.name])
-                except StoreError as error:
-                    found, problem = [], str(error)
-                for name, content in found:
-                    if not self._takes(client):
-                        return
-                    yield _event(name, content, _cursor(at))
-                    told = time.monotonic()
+            turn = self._turn
+            news, problem = self._news(sources, at)
             if problem != trouble or time.monotonic() - told >= BEAT_SECONDS:
                 beat = {"at": round(time.time(), 3), "store": problem or "ok"}
-                if not self._takes(client):
-                    return
-                yield _event("beat", msgspec.json.encode(beat), "")
-                told, trouble = time.monotonic(), problem
+                news.append(_event("beat", msgspec.json.encode(beat), ""))
+                trouble = problem
+            for event in news:
+                for start in range(0, len(event), _PIECE):
+                    if not self._takes(client):
+                        return
+                    yield event[start : start + _PIECE]
+                told = time.monotonic()
             if _gone(client):
                 return
             with self._changed:
                 if self._turn == turn:
                     self._changed.wait(POLL_SECONDS)
+
+    def _news(self, sources: list[Source], at: dict[str, str]) -> tuple[list[bytes], str]:
+        """What the sources tell since `at`, which is moved on, and what is wrong with the store."""
+        news: list[bytes] = []
+        for source in sources:
+            try:
+                found, at[source.name] = source.changes(at[source.name])
+            except StoreError as error:
+                return news, str(error)
+            news += [_event(name, content, _cursor(at)) for name, content in found]
+        return news, ""
 
     def _takes(self, client: socket.socket | None) -> bool:
         """False, and the client dropped, when it reads too slowly."""
@@ -155,9 +173,8 @@ def cursors(text: str) -> dict[str, str]:
 
 
 def _cursor(at: Mapping[str, str]) -> str:
-    # ASCII only, as a header has to be.
-    text = msgspec.json.encode({name: cursor for name, cursor in at.items() if cursor}).decode()
-    return text.encode("ascii", "backslashreplace").decode() if not text.isascii() else text
+    # The client sends it back in a header, where only ASCII passes unharmed.
+    return json.dumps({name: cursor for name, cursor in at.items() if cursor})
 
 
 def _event(name: str, content: bytes, identity: str) -> bytes:
@@ -167,8 +184,6 @@ def _event(name: str, content: bytes, identity: str) -> bytes:
 
 
 def _writable(client: socket.socket) -> bool:
-    import select
-
     poll = select.poll()
     poll.register(client, select.POLLOUT)
     return bool(poll.poll(SLOW_SECONDS * 1000))
@@ -182,6 +197,7 @@ def _gone(client: socket.socket | None) -> bool:
         return client.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
     except BlockingIOError:
         return False
-    except (OSError, ValueError):
-        # A TLS socket cannot be asked so; writing will tell.
-        return not isinstance(client, socket.socket) or client.fileno() < 0
+    except ValueError:  # a TLS socket cannot be asked so; writing will tell
+        return False
+    except OSError:
+        return True

@@ -8,29 +8,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 from flask import Blueprint, Response, request
 
 from driftline.metadata.errors import InputError
 
-from ..run_push import check_name, check_run, iso, parse_push
-from ..run_rows import Rows
-from ..run_summary import RunEvent, Summary
+from ..run_push import check_name, check_run, parse_push
+from ..run_summary import Summary
+from ..run_wire import columns, event, overview
 from ..runs import Runs
+from ..sources import run_list
+from ..stream import Streams
 from .context import reply
 from .errors import Refused
 
 MOST_BODY = 4 * 2**20
 MOST_BINS = 5_000
 MOST_CELLS = 400_000
-# A run that was heard of within so many seconds is live.
-LIVE_SECONDS = 30.0
 _LAST_STEP = 2**53
 
 
-def blueprint(runs: Callable[[], Runs]) -> Blueprint:
-    """The routes over the runs that `runs` gives; called once a request."""
+def blueprint(runs: Callable[[], Runs], streams: Streams) -> Blueprint:
+    """The routes over the runs that `runs` gives, called once a request; `streams` are told of
+    what arrives."""
     routes = Blueprint("runs", __name__)
 
     @routes.post("/runs/<run>/points")
@@ -41,6 +41,7 @@ def blueprint(runs: Callable[[], Runs]) -> Blueprint:
             raise Refused(415, "unsupported_media_type", "application/json is wanted", "body")
         request.max_content_length = MOST_BODY
         receipt = runs().push(run, parse_push(request.get_data()))
+        streams.wake(f"run:{run}")
         return reply(
             {
                 "accepted": receipt.accepted,
@@ -52,13 +53,7 @@ def blueprint(runs: Callable[[], Runs]) -> Blueprint:
     @routes.get("/runs")
     def listed() -> Response:
         """All runs, the one heard of last first."""
-        found, now = runs(), time.time()
-        told = [
-            overview(name, summary, now)
-            for name in found.names()
-            if (summary := found.summary(name)) is not None
-        ]
-        return reply({"runs": sorted(told, key=lambda each: str(each["received"]), reverse=True)})
+        return reply({"runs": run_list(runs())})
 
     @routes.get("/runs/<run>")
     def one(run: str) -> Response:
@@ -91,51 +86,6 @@ def blueprint(runs: Callable[[], Runs]) -> Blueprint:
         return reply({"run": run, "after": after, "more": more, **columns(rows)})
 
     return routes
-
-
-def overview(name: str, summary: Summary, now: float) -> dict[str, Any]:
-    """A run in the list of runs."""
-    heard = summary.points > 0
-    return {
-        "run": name,
-        "state": "live" if now - summary.received < LIVE_SECONDS else "silent",
-        "points": summary.points,
-        "first_step": summary.first_step if heard else None,
-        "last_step": summary.last_step if heard else None,
-        "started": iso(summary.first_time) if heard else None,
-        "updated": iso(summary.last_time) if heard else None,
-        "received": iso(summary.received),
-        "loss": summary.latest.get("loss", (0, None))[1],
-        "events": summary.events,
-        "last_event": None if summary.last_event is None else event(summary.last_event),
-    }
-
-
-def event(each: RunEvent) -> dict[str, Any]:
-    """An event of a run."""
-    return {
-        "step": each.step,
-        "time": iso(each.time),
-        "rule": each.rule,
-        "severity": each.severity,
-        "sentence": each.sentence,
-    }
-
-
-def columns(rows: Rows) -> dict[str, Any]:
-    """Rows as columns; ``low`` and ``high`` stand beside the mean where a row is a stretch."""
-    series: dict[str, dict[str, Any]] = {}
-    for index, name in enumerate(rows.names):
-        series[name] = {"values": rows.mean[:, index].tolist()}
-        if not rows.is_exact:
-            series[name]["low"] = rows.low[:, index].tolist()
-            series[name]["high"] = rows.high[:, index].tolist()
-    return {
-        "sampled": not rows.is_exact,
-        "steps": rows.last.tolist(),
-        "unix_times": [round(each, 3) for each in rows.times.tolist()],
-        "series": series,
-    }
 
 
 def chosen(names: list[str]) -> list[str]:

@@ -6,6 +6,7 @@ from flask import Flask, Response, request
 
 from ..secret import Secret
 from .errors import Refused
+from .sign_in import signed_in
 
 # Probes come from machines that hold no token.
 OPEN = frozenset({"health.livez", "health.readyz", "v2.live", "v2.ready", "v2.model_ready"})
@@ -16,7 +17,10 @@ def register(app: Flask, token: Secret | None) -> None:
 
     @app.before_request
     def ask() -> None:
-        if token is None or request.endpoint in OPEN:
+        # The pages send people to a form instead, and ask for themselves.
+        if token is None or request.endpoint in OPEN or request.blueprint == "pages":
+            return
+        if signed_in(token):
             return
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token.matches(given.strip()):

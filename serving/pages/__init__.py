@@ -1,1 +1,1 @@
-"""The live pages: templates and static files."""
+"""The two live pages: templates, static files, and what they say in each language."""

@@ -25,6 +25,7 @@ from driftline.serving.runs import Runs
 from driftline.serving.stores.memory import MemoryStore
 from driftline.serving.stores.sqlite import SqliteStore
 from driftline.serving.stores.store import Store
+from driftline.serving.stream import Streams
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -39,7 +40,7 @@ def client(store: Store) -> FlaskClient:
     app = Flask(__name__)
     app.before_request(context.begin_request)
     errors.register(app)
-    app.register_blueprint(api.blueprint(lambda: Runs(store)))
+    app.register_blueprint(api.blueprint(lambda: Runs(store), Streams(1)))
     return app.test_client()
 
 
