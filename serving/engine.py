@@ -39,7 +39,7 @@ class Engine:
         self.package = package
         self.metadata = package.metadata
         self.monitor = monitor
-        self.columns = monitor.session.tally.columns
+        self.columns = monitor.plan.columns
         self._predictor = predictor
         self._most = most
         self._answers = Answers(self.metadata, self.columns)

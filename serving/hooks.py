@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,6 +51,8 @@ class InferenceMonitor:
         self._copy = copy
         self._pid = -1
         self._session: Session | None = None
+        self._inherited: Session | None = None
+        self._opening: dict[int, threading.Lock] = {}
 
     @classmethod
     def open(
@@ -138,12 +141,21 @@ class InferenceMonitor:
     @property
     def session(self) -> Session:
         """This process's own counting, storing and judging."""
-        if self._session is None or self._pid != os.getpid():
-            # A child has its parent's memory, but neither its threads nor a right to its counts.
-            self._session = Session(self.plan, self.fence)
-            self._session.start()
-            self._pid = os.getpid()
-        return self._session
+        pid = os.getpid()
+        if self._session is not None and self._pid == pid:
+            return self._session
+        # One lock a process: a child may have inherited one that nobody will ever let go of.
+        with self._opening.setdefault(pid, threading.Lock()):
+            if self._session is None or self._pid != pid:
+                if self._session is not None:
+                    # A child has its parent's memory, but neither its threads nor a right to its
+                    # counts, failures or connections; the latter are not even to be closed here.
+                    self._inherited = self._session
+                    self.fence = Fence()
+                session = Session(self.plan, self.fence)
+                session.start()
+                self._session, self._pid = session, pid
+            return self._session
 
     def flush(self) -> bool:
         """Counts what waits and hands it to the store; False if the store is away."""

@@ -13,19 +13,20 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from driftline.drift.thresholds import alpha_of
-from driftline.metadata.errors import StoreError
+from driftline.drift.thresholds import alpha_of, check_thresholds
+from driftline.metadata.errors import SettingError, StoreError
 from driftline.metadata.package import ModelPackage
 from driftline.metadata.thresholds import Thresholds
 
 from .alerts.alerts import AlertSettings
 from .background import Background
+from .columns import Columns
 from .courier import Courier
 from .desk import Desk, resigned
 from .evaluator import Evaluator
 from .fence import Fence
 from .seen import Seen
-from .series import Series
+from .series import SLOW_BUCKET, Series
 from .standing import Standing
 from .stores.opening import open_store
 from .stores.store import Store
@@ -46,7 +47,12 @@ LAST_SECONDS = 5.0
 class Plan:
     """What is watched, and with which settings; None takes what the package says.
 
-    `alerts` says whom to tell.
+    `alerts` says whom to tell. Everything that can be wrong is found here, before any request.
+
+    Raises:
+        SettingError: a setting is impossible.
+        MetadataError: the package's extractors are not those of its reference.
+        UnknownKind: nobody offers such a store.
     """
 
     package: ModelPackage
@@ -58,6 +64,7 @@ class Plan:
     alerts: AlertSettings = field(default_factory=AlertSettings)
     series: Series = field(init=False)
     thresholds: Thresholds = field(init=False)
+    columns: Columns = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "series", Series.of(self.package, self.bucket))
@@ -67,8 +74,13 @@ class Plan:
             if getattr(self, name) is not None
         }
         thresholds = replace(self.package.metadata.thresholds, **chosen)
+        if not 0 < self.bucket <= SLOW_BUCKET or SLOW_BUCKET % self.bucket:
+            raise SettingError("bucket", f"{self.bucket} s do not divide an hour")
+        check_thresholds(thresholds, self.package.metadata.reference)
         alpha_of(thresholds, self.bucket)
+        open_store(self.store).close()
         object.__setattr__(self, "thresholds", thresholds)
+        object.__setattr__(self, "columns", Columns(self.package.metadata))
 
 
 class Session:

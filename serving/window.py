@@ -18,7 +18,7 @@ class Window:
     request that filled it counts them all itself. Safe to use from many threads.
 
     Args:
-        count: takes the requests that were waiting; called without the lock.
+        count: takes the requests that were waiting; one call at a time.
         wake: called when it is half full.
         most_bytes: arrays kept at the most, in bytes.
     """
@@ -35,6 +35,7 @@ class Window:
         self._most = most_bytes
         self._half = most_bytes // 2
         self._lock = threading.Lock()
+        self._counting = threading.Lock()
         self._requests: list[Seen] = []
         self._bytes = 0
 
@@ -48,12 +49,13 @@ class Window:
             self._relieve()
 
     def drain(self) -> None:
-        """Counts whatever waits."""
-        with self._lock:
-            requests, self._requests = self._requests, []
-            self._bytes = 0
-        if requests:
-            self._count(requests)
+        """Counts whatever waits; when it returns, all that was appended before is counted."""
+        with self._counting:
+            with self._lock:
+                requests, self._requests = self._requests, []
+                self._bytes = 0
+            if requests:
+                self._count(requests)
 
     def _relieve(self) -> None:
         if self._bytes >= self._most or len(self._requests) >= 2 * MOST_REQUESTS:
