@@ -1,0 +1,143 @@
+"""The worker's side of a monitor: record, rules, policies, journal, sinks."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .fence import Fence
+from .journal import Journal
+from .point import EpochEnd, Metric, Notice, Point, Sample, stamp
+from .policies import DEFAULT, Policies, Training
+from .probes.probe import Gauge
+from .record import Record
+from .rules.rule import Episode, Rule, View
+from .sinks.sink import Sink, Values
+
+HOT = "/temperature_celsius"
+
+Task = Callable[[], None]
+Item = Sample | EpochEnd | Metric | Task
+
+
+@dataclass(frozen=True)
+class Watching:
+    """Who looks at a run, and what follows from what they see."""
+
+    rules: Sequence[Rule]
+    policies: Policies
+    gauges: Sequence[Gauge]
+    sinks: Sequence[Sink]
+
+
+class Desk:
+    """Handles what the training thread has put down. Every part is fenced from the others."""
+
+    def __init__(
+        self, record: Record, journal: Journal, watching: Watching, training: Training
+    ) -> None:
+        self.record = record
+        self.fence = Fence()
+        self.cpu = 0.0  # seconds of processor time used here and by the sinks' threads
+        self._journal = journal
+        self._episodes = [Episode(rule) for rule in watching.rules]
+        self._policies = watching.policies
+        self._gauges = {gauge: float("-inf") for gauge in watching.gauges}
+        self._sinks = watching.sinks
+        self._training = training
+        self._points: list[Values] = []
+        self._notices: list[Notice] = []
+
+    def handle(self, batch: list[Item]) -> None:
+        """Takes all in, and brings what is new to journal and sinks."""
+        for item in batch:
+            self.fence.call(type(item).__name__, self._take, item)
+        self._read_gauges()
+        self._journal.write()
+        points, notices = self._points, self._notices
+        self._points, self._notices = [], []
+        for sink in self._sinks:
+            self.fence.call(sink.kind, sink.write, points, notices)
+        self.cpu = time.thread_time() + sum(sink.cpu for sink in self._sinks)
+
+    def notice(self, notice: Notice) -> None:
+        """Writes an event down, and does what its rule's policies say."""
+        self.record.add_notice(notice)
+        self._journal.append(notice)
+        self._notices.append(notice)
+        for policy in self._policies.get(notice.rule, DEFAULT):
+            self.fence.call(policy.kind, policy.apply, notice, self._training)
+
+    def _take(self, item: Item) -> None:
+        if isinstance(item, Sample):
+            values = self.record.add(item)
+            values["epoch"] = float(item.epoch)
+            self._point(item.step, item.time, values)
+            self._ask(View(values, self.record), item.step, item.time)
+        elif isinstance(item, Metric):
+            self.record.add_metric(item.name, item.value)
+            self._point(item.step, item.time, {item.name: item.value})
+            self._ask(View({item.name: item.value}, self.record), item.step, item.time)
+        elif isinstance(item, EpochEnd):
+            self._epoch(item)
+        else:
+            item()
+
+    def _epoch(self, item: EpochEnd) -> None:
+        for name, value in item.metrics.items():
+            self.record.add_metric(name, value)
+        epoch = self.record.epochs.close(item.epoch)
+        values = dict(item.metrics)
+        if epoch.loss.count:
+            values |= {"epoch_loss": epoch.loss.mean, "epoch_loss_sd": epoch.loss.sd}
+        for name, spread in epoch.metrics.items():
+            if spread.count > 1:
+                values[f"epoch_{name}"] = spread.mean
+                values[f"epoch_{name}_range"] = spread.high - spread.low
+        if values:
+            self._point(item.step, item.time, values)
+        self._ask(View({}, self.record, epoch), item.step, item.time)
+
+    def _read_gauges(self) -> None:
+        now = time.monotonic()
+        values: dict[str, float] = {}
+        for gauge, read in self._gauges.items():
+            if now - read >= gauge.every and self.record.step:
+                self._gauges[gauge] = now
+                values |= self.fence.call(gauge.kind, gauge.read) or {}
+        if not values:
+            return
+        hot = [value for name, value in values.items() if name.endswith(HOT)]
+        if hot:
+            values["hottest_celsius"] = max(hot)
+        self.record.add_gauges(values)
+        self._point(self.record.step, time.time(), values)
+        self._ask(View(values, self.record), self.record.step, time.time())
+
+    def _point(self, step: int, when: float, values: Mapping[str, float]) -> None:
+        shown = {name: value if math.isfinite(value) else None for name, value in values.items()}
+        self._journal.append(Point(time=stamp(when), step=step, values=shown))
+        self._points.append(Values(step, when, values))
+
+    def _ask(self, view: View, step: int, when: float) -> None:
+        for episode in self._episodes:
+            rule = episode.rule
+            sentence = self.fence.call(rule.kind, episode.ask, view)
+            if sentence is not None:
+                self.notice(
+                    Notice(
+                        time=stamp(when),
+                        step=step,
+                        rule=rule.kind,
+                        severity=rule.severity,
+                        sentence=sentence,
+                    )
+                )
+
+    def close(self, seconds: float) -> None:
+        """Lets the sinks send what is left, within `seconds`, and closes the journal."""
+        for sink in self._sinks:
+            self.fence.call(sink.kind, sink.close, seconds)
+        self._journal.close()

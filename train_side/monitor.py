@@ -1,0 +1,203 @@
+"""The one callback by which a training is seen from outside."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mindspore.train.callback import Callback
+
+from driftline.metadata.quality import Health
+
+from .fence import Fence
+from .loop import Loop
+from .loop_training import LoopTraining
+from .model_training import ModelTraining
+from .plan import Plan
+from .policies import Policy
+from .probes import Gauge, Probe, default_gauges, default_probes
+from .rules import Rule, default_rules
+from .runs import FINISHED, STOPPED
+from .settings import MonitorSettings
+from .sinks import Board, Sink, default_sinks
+
+log = logging.getLogger("driftline")
+
+SECONDS_TO_END = 10.0
+
+
+class TrainingMonitor(Callback):
+    """Writes down what a training does, says what goes wrong, and changes nothing in it.
+
+    Everything is in `folder`: a journal of JSON lines, and at the end a report. Parameters,
+    random states, losses and checkpoints are what they are without it. No error of its own ends a
+    training: it is logged by the logger ``driftline``. Steps are sampled so that the added time
+    stays under one hundredth; printing, files and network are the business of another thread.
+
+    One monitor may see several trainings, one after the other: they are one run.
+
+    Args:
+        folder: of the run. A run in it that was interrupted is continued, one that had ended is
+            moved to ``earlier/``.
+        board: address of a driftline service that shows the run live. A bearer token is taken
+            from the environment variable ``DRIFTLINE_TOKEN``.
+        probes: what is measured, if not everything.
+        rules: what is looked for, if not everything at default thresholds.
+        sinks: where points go beside journal and board, if not to the default places.
+        policies: what is done for a rule, by its kind, if not only to log it.
+        settings: how it works.
+    """
+
+    def __init__(
+        self,
+        folder: Path | str,
+        *,
+        board: str | None = None,
+        probes: Sequence[Probe | Gauge] | None = None,
+        rules: Sequence[Rule] | None = None,
+        sinks: Sequence[Sink] | None = None,
+        policies: Mapping[str, Sequence[Policy]] | None = None,
+        settings: MonitorSettings | None = None,
+    ) -> None:
+        super().__init__()
+        chosen = [*default_probes(), *default_gauges()] if probes is None else list(probes)
+        places = list(default_sinks() if sinks is None else sinks)
+        if board is not None:
+            places.append(Board(board))
+        self._plan = Plan(
+            folder=Path(folder),
+            settings=settings or MonitorSettings(),
+            probes=[each for each in chosen if isinstance(each, Probe)],
+            gauges=[each for each in chosen if isinstance(each, Gauge)],
+            rules=tuple(default_rules() if rules is None else rules),
+            sinks=places,
+            policies=dict(policies or {}),
+        )
+        self._fence = Fence()
+        self._entered = 0
+        self._lives = self._epochs = 0
+        self._training: ModelTraining | LoopTraining | None = None
+        self._health: Health | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the run."""
+        return self._plan.folder
+
+    def add_metric(self, name: str, value: float) -> None:
+        """Adds a value by name, at the step that ran last; without a training it is forgotten."""
+        training = self._training
+        if training is not None:
+            metric = training.session.metric
+            self._fence.call("add_metric", metric, name, value, training.step_number)
+
+    def health(self) -> Health | None:
+        """What the training came to so far, or came to; None before the first one."""
+        return self._fence.call("health", self._make_health)
+
+    @contextmanager
+    def loop(self, *, network: Any = None, optimizer: Any = None) -> Iterator[Loop]:
+        """Watches a loop of the user's own; what happens in it passes through unchanged."""
+        opened = Loop(self._plan, network=network, optimizer=optimizer, again=self._lives > 0)
+        self._lives += 1
+        self._health = None
+        self._training = opened.training
+        kind, raised = None, None
+        try:
+            yield opened
+        except BaseException as error:
+            kind, raised = type(error), error
+            raise
+        finally:
+            self._fence.call("end", self._settle)
+            self._fence.call("end", self._close, _reason(kind, raised))
+
+    def __enter__(self) -> TrainingMonitor:
+        """`Model.fit` enters once more for each evaluation; only the outermost counts."""
+        self._entered += 1
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        """Ends the run, however the training ended."""
+        self._entered = max(self._entered - 1, 0)
+        if self._entered == 0 and self._training is not None:
+            self._fence.call("end", self._close, _reason(kind, error))
+
+    def on_train_begin(self, run_context: Any) -> None:
+        """Opens the run."""
+        if self._training is not None:
+            self._fence.call("end", self._close, "another training began")
+        self._health = None
+        self._training = self._fence.call("begin", self._begin, run_context.original_args())
+
+    def on_train_step_begin(self, run_context: Any) -> None:
+        """Chooses whether to look at the step."""
+        if isinstance(self._training, ModelTraining):
+            self._fence.call("step begin", self._training.step_begin, run_context.original_args())
+
+    def on_train_step_end(self, run_context: Any) -> None:
+        """Takes the step's values, and does what policies have asked for."""
+        training = self._training
+        if isinstance(training, ModelTraining):
+            self._fence.call("step end", training.step_end, run_context.original_args())
+            if training.session.wishes.pending:
+                self._fence.call("obey", training.obey, run_context)
+
+    def on_train_epoch_end(self, run_context: Any) -> None:
+        """Closes the epoch."""
+        if isinstance(self._training, ModelTraining):
+            self._fence.call("epoch end", self._training.epoch_end, run_context.original_args())
+
+    def on_eval_begin(self, run_context: Any) -> None:
+        """Keeps the evaluation out of the steps' time."""
+        if self._training is not None:
+            self._training.session.clock.pause()
+
+    def on_train_end(self, run_context: Any) -> None:
+        """Settles what the training came to; the run ends when all callbacks have ended."""
+        training = self._training
+        if not isinstance(training, ModelTraining):
+            return
+        self._fence.call("end", self._settle)
+        if training.session.wishes.pending:
+            self._fence.call("obey", training.obey, run_context)
+        if not self._entered:
+            self._fence.call("end", self._close, FINISHED)
+
+    def _begin(self, params: Any) -> ModelTraining:
+        self._lives += 1
+        again = self._lives > 1
+        return ModelTraining(self._plan, params, again=again, epochs_before=self._epochs)
+
+    def _settle(self) -> None:
+        """What the training came to is known from here on."""
+        training = self._training
+        if training is None:
+            return
+        training.take_out()
+        training.session.flush(SECONDS_TO_END)
+        self._health = training.health()
+
+    def _close(self, reason: str) -> None:
+        training, self._training = self._training, None
+        if training is None:
+            return
+        training.take_out()
+        if training.stopped and reason == FINISHED:
+            reason = STOPPED
+        self._epochs += training.session.record.epochs.count
+        if not training.session.close(reason, SECONDS_TO_END):
+            log.warning("the monitor of %s did not end in time", self.folder)
+
+    def _make_health(self) -> Health | None:
+        if self._health is None and self._training is not None:
+            self._training.session.flush(SECONDS_TO_END)
+            return self._training.health()
+        return self._health
+
+
+def _reason(kind: Any, error: Any) -> str:
+    return FINISHED if kind is None else f"{kind.__name__}: {error}"

@@ -1,0 +1,102 @@
+"""What is done when a rule has found something."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Protocol
+
+from driftline.metadata.registry import Registry
+
+from .point import Notice
+
+log = logging.getLogger("driftline")
+
+
+class Training(Protocol):
+    """What a policy may ask of the training; it is done after the step that runs."""
+
+    def want_checkpoint(self, why: Notice) -> None:
+        """Asks for a checkpoint."""
+
+    def want_stop(self, why: Notice) -> None:
+        """Asks the training to end."""
+
+
+class Policy:
+    """Acts on what a rule has found, on the worker's thread."""
+
+    kind: ClassVar[str]
+
+    def apply(self, notice: Notice, training: Training) -> None:
+        """Does it; an error is logged, and stops no other policy."""
+        raise NotImplementedError
+
+
+POLICIES: Registry[Policy] = Registry("policy")
+
+
+@POLICIES.register
+class Log(Policy):
+    """Writes the sentence to the logger ``driftline``."""
+
+    kind = "log"
+
+    def apply(self, notice: Notice, training: Training) -> None:
+        """Informs or warns, as severe as the rule is."""
+        level = {"info": logging.INFO, "warning": logging.WARNING, "critical": logging.ERROR}
+        log.log(
+            level[notice.severity], "step %d: %s: %s", notice.step, notice.rule, notice.sentence
+        )
+
+
+@POLICIES.register
+class SaveCheckpoint(Policy):
+    """Saves parameters and optimizer to ``checkpoints/<rule>-step<n>.ckpt`` in the run's folder."""
+
+    kind = "save_checkpoint"
+
+    def apply(self, notice: Notice, training: Training) -> None:
+        """Asks the training thread, which alone may touch the network."""
+        training.want_checkpoint(notice)
+
+
+@POLICIES.register
+class Stop(Policy):
+    """Ends the training after the step that runs, and writes ``anomaly_report.md``."""
+
+    kind = "stop"
+
+    def apply(self, notice: Notice, training: Training) -> None:
+        """Asks the training thread."""
+        training.want_stop(notice)
+
+
+Policies = Mapping[str, Sequence[Policy]]
+
+DEFAULT: Sequence[Policy] = (Log(),)
+
+
+class Wishes:
+    """What policies asked of the training thread and it has not done yet."""
+
+    def __init__(self) -> None:
+        self.pending = False  # one attribute to look at in each step
+        self.checkpoint: Notice | None = None
+        self.stop: Notice | None = None
+
+    def want_checkpoint(self, why: Notice) -> None:
+        """Asks for a checkpoint; the first reason of several is kept."""
+        self.checkpoint = self.checkpoint or why
+        self.pending = True
+
+    def want_stop(self, why: Notice) -> None:
+        """Asks for the end; the first reason of several is kept."""
+        self.stop = self.stop or why
+        self.pending = True
+
+    def taken(self) -> tuple[Notice | None, Notice | None]:
+        """Checkpoint and stop, handed over."""
+        self.pending = False
+        checkpoint, self.checkpoint = self.checkpoint, None
+        return checkpoint, self.stop

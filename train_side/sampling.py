@@ -1,0 +1,61 @@
+"""Which steps are looked at, so that looking costs no more than its share of the time."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Literal
+
+from .pacing import Pace
+from .settings import MonitorSettings
+
+Depth = Literal["none", "light", "deep"]
+
+FREE_LIGHT, FREE_DEEP, FIRST_DEEP, APART = 100, 5, 2, 10
+LONGEST = 1.0
+SEVERAL_RANKS = 200
+
+
+class Sampler:
+    """Chooses the depth of each step; two fifths of the budget go to each depth.
+
+    The first 100 steps are all looked at, and five of them deeply, whatever that costs. Later the
+    measured cost decides, but a point is taken at least once a second: what it costs then is
+    waiting for the device, which a step of a second bears. With several ranks every 200th step is
+    a deep one, since all ranks have to run the same graph.
+    """
+
+    def __init__(self, settings: MonitorSettings, *, ranks: int = 1) -> None:
+        self.light = Pace(settings.budget * 0.4, free=FREE_LIGHT, longest=LONGEST)
+        self.deep = Pace(settings.budget * 0.4, free=FREE_DEEP, purse=0.2)
+        self._every = settings.every
+        self._deep_every = settings.deep_every
+        if ranks > 1 and self._deep_every is None:
+            self._deep_every = SEVERAL_RANKS
+        self._count = 0
+        self._deep_at = -APART
+        self._usual: deque[float] = deque(maxlen=15)
+
+    def choose(self, now: float) -> Depth:
+        """The depth of the step that begins `now` (seconds)."""
+        self._count += 1
+        if self._is_deep(now):
+            self._deep_at = self._count
+            return "deep"
+        if self._every is not None:
+            return "light" if self._count % self._every == 0 else "none"
+        return "light" if self.light.due(now) else "none"
+
+    def took(self, depth: Depth, hooks: float, whole: float, now: float) -> None:
+        """Books a looked-at step: seconds in our hooks, and from its begin to the end of them."""
+        if depth == "light":
+            self.light.took(hooks, now)
+            self._usual.append(whole)
+        elif depth == "deep":
+            usual = sorted(self._usual)[len(self._usual) // 2] if self._usual else whole
+            self.deep.took(max(whole - usual, hooks), now)
+
+    def _is_deep(self, now: float) -> bool:
+        if self._deep_every is not None:
+            return self._count % self._deep_every == FIRST_DEEP % self._deep_every
+        apart = self._count - self._deep_at >= APART
+        return self._count >= FIRST_DEEP and apart and self.deep.due(now)

@@ -1,0 +1,128 @@
+"""The training thread's side of a monitor: chooses steps, takes values, hands them over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .desk import Desk, Item, Watching
+from .fence import Fence
+from .point import EpochEnd, Metric, Sample
+from .policies import Wishes
+from .probes.probe import Probe, Step, Timing
+from .record import Record
+from .runs import RunFolder
+from .sampling import Depth, Sampler
+from .settings import MonitorSettings
+from .timing import StepClock
+from .worker import Worker
+
+
+class Session:
+    """One run of one process, from the first step to the last.
+
+    Everything called from the training thread returns after copying what it needs; nothing of the
+    network is kept.
+    """
+
+    def __init__(
+        self,
+        place: RunFolder,
+        settings: MonitorSettings,
+        *,
+        probes: Sequence[Probe],
+        watching: Watching,
+        ranks: int = 1,
+    ) -> None:
+        self.place = place
+        self.record = Record()
+        self.wishes = Wishes()
+        self.desk = Desk(self.record, place.journal, watching, self.wishes)
+        self.worker: Worker[Item] = Worker(self.desk.handle, name="driftline-monitor")
+        self.sampler = Sampler(settings, ranks=ranks)
+        self.clock = StepClock()
+        self.fence = Fence()
+        self.steps = 0
+        self.began = time.monotonic()
+        self._probes = probes
+        self._deep = any(probe.deep for probe in probes)
+        self._booked = 0.0
+        self._hooks = self._began_at = 0.0
+
+    def choose(self) -> Depth:
+        """How closely the step that begins now is looked at."""
+        now = time.perf_counter()
+        self.clock.begin(now)
+        cpu = self.desk.cpu
+        if cpu != self._booked:
+            self.sampler.light.charge(cpu - self._booked)
+            self._booked = cpu
+        depth = self.sampler.choose(now)
+        self._began_at = now
+        return "light" if depth == "deep" and not self._deep else depth
+
+    def begin(self, step: Step) -> None:
+        """Lets the probes note what has to be known before the step; `choose` came before."""
+        for probe in self._probes:
+            if step.deep or not probe.deep:
+                self.fence.call(probe.kind, probe.begin, step)
+        self._hooks = time.perf_counter() - self._began_at
+
+    def skipped(self, rows: int, steps: int = 1) -> None:
+        """A step has ended that is not looked at."""
+        self.steps += steps
+        self.clock.end(time.perf_counter(), rows, steps)
+
+    def end(self, step: Step, steps: int = 1) -> dict[str, float]:
+        """Takes the values of a step that has ended, hands them over, and gives them back."""
+        now = time.perf_counter()
+        self.steps += steps
+        timing: list[Timing] = []
+
+        def settled() -> Timing:
+            if not timing:
+                self.clock.end(time.perf_counter(), step.rows, steps)
+                timing.append(self.clock.take())
+            return timing[0]
+
+        step.timing = settled
+        values: dict[str, float] = {}
+        for probe in self._probes:
+            if step.deep or not probe.deep:
+                values |= self.fence.call(probe.kind, probe.take, step) or {}
+        settled()
+        done = time.perf_counter()
+        when = time.time()
+        self.worker.put(Sample(step.number, step.epoch, when, values, self.clock.rows))
+        depth: Depth = "deep" if step.deep else "light"
+        self.sampler.took(depth, self._hooks + done - now, done - self._began_at, done)
+        return values
+
+    def metric(self, name: str, value: float, step: int) -> None:
+        """Hands over a value of the user's script."""
+        self.worker.put(Metric(step, time.time(), str(name), float(value)))
+
+    def epoch(self, number: int, step: int, metrics: Mapping[str, float]) -> None:
+        """Hands over the end of an epoch."""
+        self.clock.pause()
+        self.worker.put(EpochEnd(number, step, time.time(), dict(metrics)))
+
+    def do(self, task: Any) -> None:
+        """Has the worker call `task`, after all that was handed over before."""
+        self.worker.put(task)
+
+    def flush(self, seconds: float) -> bool:
+        """True once all that was handed over is in the journal's file and with the sinks."""
+        return self.worker.flush(seconds)
+
+    def close(self, reason: str, seconds: float) -> bool:
+        """Ends the run: all is handled, sinks and journal are closed; False if time ran out."""
+        until = time.monotonic() + seconds
+        place, worker = self.place, self.worker
+        last = (place.resumed_after or 0) + self.steps
+        worker.put(lambda: place.end(last, reason, worker.dropped))
+        done = worker.flush(max(until - time.monotonic(), 0))
+        worker.put(lambda: self.desk.close(max(until - time.monotonic(), 0.5)))
+        done = worker.flush(max(until - time.monotonic(), 0)) and done
+        return worker.stop(max(until - time.monotonic(), 0)) and done
