@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Callable, Iterable
 
@@ -18,7 +19,7 @@ from ..stores.store import Lease, Store
 from .alert import Acknowledgement, Alert, moment
 from .announce import announce
 from .condition import Condition
-from .courier import Courier, standing
+from .courier import Courier, outbox, standing
 from .delivery import DeadLetter, Delivery
 from .episodes import Acknowledged, acknowledge, advance
 from .kinds import sinks
@@ -26,6 +27,9 @@ from .ledger import Book, Ledger
 from .outbox import Outbox
 from .patience import Patience
 from .sink import Sink, SinkSettings
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_COUNTED = 1000
 
 
 class AlertSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -47,12 +51,13 @@ class AlertSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class SinkHealth(Struct, frozen=True):
-    """How one sink is doing: messages waiting (None where the store cannot say), failures in a row
-    and the last reason, dead letters kept, and totals by outcome (delivered, retried, refused,
-    dead)."""
+    """How one sink is doing: messages waiting (a thousand stands for more), failures in a row and
+    the last reason, dead letters kept, messages lost unsent, and totals by outcome (delivered,
+    retried, refused, dead)."""
 
     name: str
     kind: str
+    waiting: int
     failures: int
     problem: str
     dead: int
@@ -89,14 +94,18 @@ class Alerts:
         `lease_name` names the lease whose holder calls `observe` and `deliver`.
 
         Raises:
-            SettingError: a sink has no usable address, or two share a name.
+            SettingError: a sink has no usable address, or a name is not plain or not its own.
             UnknownKind: nobody offers a sink's kind.
         """
         registry = registry or sinks()
         couriers: dict[str, Courier] = {}
         for each in settings.sinks:
-            if not each.name or each.name in couriers:
-                raise SettingError("sinks.name", f"each needs a name of its own, got {each.name!r}")
+            if each.name in couriers:
+                raise SettingError("sinks.name", f"each needs a name of its own, not {each.name!r}")
+            if not _NAME.fullmatch(each.name):
+                raise SettingError(
+                    "sinks.name", f"{each.name!r} is no plain name (1 to 64 letters)"
+                )
             spoken = replace(each, language=each.language or settings.language)
             couriers[each.name] = Courier(
                 store=store,
@@ -191,9 +200,12 @@ class Alerts:
 
     def _health(self, sink: SinkSettings) -> SinkHealth:
         state = self._state(sink.name)
+        limit = _COUNTED + len(state.done)
+        waiting = self._store.entries(outbox(sink.name), state.cursor, limit)
         return SinkHealth(
             name=sink.name,
             kind=sink.kind,
+            waiting=len(waiting) - len(state.done),
             failures=state.failures,
             problem=state.problem,
             dead=len(state.dead),

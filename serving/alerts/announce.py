@@ -32,7 +32,9 @@ def announce(
         messages += [_message(episode, "resolved", sink, now) for sink in episode.told]
     for key, episode in going.items():
         told[key] = episode
-        if now - episode.alert.opened.timestamp() >= group - 1e-3:  # opened is in milliseconds
+        age = now - episode.alert.opened.timestamp()
+        # Opened is in milliseconds; and a clock that was set back must not hold an alert back.
+        if age >= group - 1e-3 or age < -1e-3:
             told[key], firing = _told(episode, routes, now)
             messages += firing
     return told, messages

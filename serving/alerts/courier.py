@@ -72,7 +72,9 @@ class Courier:
             moment = now + elapsed
             state, waiting = self._waiting(state)
             limits = self._sink.limits
-            if state.resting_until > moment or allowed_at(state.stamps, limits, moment) > moment:
+            if not delivery.is_reached(state.resting_until, moment):
+                return
+            if allowed_at(state.stamps, limits, moment) > moment:
                 return
             found = delivery.due(state, waiting, moment)
             again = None if found else delivery.due_again(state, waiting, moment)

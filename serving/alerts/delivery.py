@@ -18,6 +18,7 @@ from .sink import Outcome
 
 DEAD_KEPT = 200
 REASON_LENGTH = 200
+FARTHEST = 7200.0  # no pause is longer
 
 
 class Attempt(Struct, frozen=True):
@@ -70,6 +71,11 @@ Waiting = tuple[int, Message]
 """A message with its sequence in the outbox."""
 
 
+def is_reached(due: float, now: float) -> bool:
+    """True at `due` and later, and long before, which means that the clock was set back since."""
+    return not now < due <= now + FARTHEST
+
+
 def due(state: Delivery, waiting: Sequence[Waiting], now: float) -> Waiting | None:
     """The message to be tried now; None when all of them have to wait.
 
@@ -85,7 +91,7 @@ def due(state: Delivery, waiting: Sequence[Waiting], now: float) -> Waiting | No
         attempt = state.attempts.get(sequence)
         if attempt is None:
             return sequence, message
-        if attempt.due <= now and (found is None or attempt.count < found[0]):
+        if is_reached(attempt.due, now) and (found is None or attempt.count < found[0]):
             found = attempt.count, (sequence, message)
     return None if found is None else found[1]
 
@@ -94,7 +100,7 @@ def due_again(state: Delivery, waiting: Sequence[Waiting], now: float) -> Messag
     """A firing message to be repeated; not while a newer one of its condition waits."""
     newer = {message.alert.key for sequence, message in waiting if sequence not in state.done}
     for key, repeat in state.repeats.items():
-        if repeat.due <= now and key not in newer:
+        if is_reached(repeat.due, now) and key not in newer:
             return repeat.message
     return None
 

@@ -93,15 +93,19 @@ def acknowledge(episodes: Open, words: Iterable[Acknowledged]) -> dict[str, Epis
 
 def _moved(episode: Episode, condition: Condition | None, now: float) -> Episode:
     if condition is None:
-        since = now if episode.absent_since is None else episode.absent_since
-        return replace(episode, absent_since=since)
+        return replace(episode, absent_since=_earlier(episode.absent_since, now))
     if episode.absent_since is not None:
         episode = replace(episode, absent_since=None)
     if condition.firing is None:
         return episode
     if condition.firing:
         return _refreshed(replace(episode, clear_since=None), condition, now)
-    return episode if episode.clear_since is not None else replace(episode, clear_since=now)
+    return replace(episode, clear_since=_earlier(episode.clear_since, now))
+
+
+def _earlier(since: float | None, now: float) -> float:
+    # A time after now comes of a clock that was set back since.
+    return now if since is None else min(since, now)
 
 
 def _over(episode: Episode, now: float, quiet: float) -> Episode | None:

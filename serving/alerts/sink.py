@@ -15,7 +15,8 @@ from .routes import Route
 
 
 class SinkSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One receiver: its name is permanent, since what it has been told is kept under it.
+    """One receiver: its name is permanent, since what it has been told is kept under it. A name is
+    1 to 64 letters, digits, dots, dashes and underscores, since it goes into headers as well.
 
     `url` and `secret` are given away by nothing that prints settings.
     """

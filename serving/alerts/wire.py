@@ -14,10 +14,12 @@ from msgspec import Struct
 
 from driftline.metadata.errors import SettingError
 
+from .deadline import DeadlineAdapter
 from .sink import Outcome, SinkSettings
 
 CONNECT_SECONDS = 3.05
 READ_SECONDS = 5.0
+HEAD_SECONDS = 8.0
 BODY_SECONDS = 5.0
 BODY_BYTES = 16_384
 LONGEST_PAUSE = 3600.0
@@ -56,7 +58,7 @@ def address(settings: SinkSettings) -> str:
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str], *, want_body: bool = True) -> Reply:
-    """The answer to one POST; redirects are not followed, and the whole takes some 13 s at most.
+    """The answer to one POST; redirects are not followed, and the whole takes some 20 s at most.
 
     Raises:
         Unreached: nothing or only a part of an answer came.
@@ -64,14 +66,17 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, want_body: bool =
     logging.getLogger("urllib3.connectionpool").addFilter(_QUIET)  # once; again does nothing
     _QUIET.active = True
     try:
-        with requests.post(
-            url,
-            data=body,
-            headers={"User-Agent": "driftline", "Connection": "close", **headers},
-            timeout=(CONNECT_SECONDS, READ_SECONDS),
-            allow_redirects=False,
-            stream=True,
-        ) as response:
+        with (
+            _session() as session,
+            session.post(
+                url,
+                data=body,
+                headers={"User-Agent": "driftline", "Connection": "close", **headers},
+                timeout=(CONNECT_SECONDS, READ_SECONDS),
+                allow_redirects=False,
+                stream=True,
+            ) as response,
+        ):
             found = {name.lower(): value for name, value in response.headers.items()}
             text = _read(response) if want_body else b""
             return Reply(response.status_code, found, text)
@@ -103,6 +108,14 @@ def retry_after(headers: Mapping[str, str], now: float) -> float:
         except (TypeError, ValueError, IndexError):
             return 0.0
     return min(max(seconds, 0.0), LONGEST_PAUSE) if seconds == seconds else 0.0
+
+
+def _session() -> requests.Session:
+    # A new one each time: alerts are rare, and a kept connection is often dead when it is needed.
+    session = requests.Session()
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, DeadlineAdapter(HEAD_SECONDS))
+    return session
 
 
 def _read(response: requests.Response) -> bytes:

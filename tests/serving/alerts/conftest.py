@@ -3,7 +3,9 @@ from __future__ import annotations
 import contextlib
 import random
 import socket
+import ssl
 import struct
+import subprocess
 import threading
 import time
 from collections import deque
@@ -54,7 +56,8 @@ class Answer:
     """What the endpoint is to do: answer, or misbehave as networks do.
 
     `how`: ``answer``, ``reset`` (RST before an answer), ``hang`` (no answer until the client goes),
-    ``drip`` (the body byte by byte, without an end), ``cut`` (less body than announced).
+    ``drip`` (the body byte by byte, without an end), ``cut`` (less body than announced), ``crawl``
+    (the headers byte by byte, without an end).
     """
 
     status: int = 200
@@ -66,7 +69,7 @@ class Answer:
 class Endpoint:
     """A receiver on a free port; answers by its script first, then by `usual`."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.received: list[Received] = []
         self.script: deque[Answer] = deque()
         self.usual = Answer()
@@ -90,7 +93,10 @@ class Endpoint:
                 pass
 
         self._server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        scheme = "http" if tls is None else "https"
+        self.url = f"{scheme}://127.0.0.1:{self._server.server_port}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
         self._thread.start()
 
@@ -115,6 +121,13 @@ class Endpoint:
             return
         if answer.how == "hang":
             self.closing.wait(20)
+            return
+        if answer.how == "crawl":
+            with contextlib.suppress(OSError):
+                handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+                while not self.closing.wait(0.02):
+                    handler.wfile.write(b"z")
+                    handler.wfile.flush()
             return
         handler.send_response(answer.status)
         for name, value in answer.headers.items():
@@ -148,9 +161,25 @@ def second_endpoint() -> Iterator[Endpoint]:
 
 
 @pytest.fixture
+def tls_endpoint(tmp_path: Path) -> Iterator[Endpoint]:
+    """An endpoint of TLS; whom to trust for it is in ``ca.pem`` of the test's folder."""
+    ca, key = str(tmp_path / "ca.pem"), str(tmp_path / "key.pem")
+    names = ["-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1"]
+    files = ["-keyout", key, "-out", ca]
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *files, *names]
+    subprocess.run(command, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(ca, key)
+    found = Endpoint(context)
+    yield found
+    found.close()
+
+
+@pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The wire's time-outs, short enough for a test."""
     monkeypatch.setattr(wire, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(wire, "HEAD_SECONDS", 0.3)
     monkeypatch.setattr(wire, "BODY_SECONDS", 0.2)
 
 

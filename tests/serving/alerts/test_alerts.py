@@ -110,6 +110,7 @@ def test_dead_letters_are_seen_and_hold_up_nobody(kit: Any, store: Any, endpoint
     assert [each.message.state for each in alerts.dead_letters()] == ["resolved", "firing"]
     (health,) = alerts.health()
     assert health.dead == 2
+    assert health.waiting == 0
     assert health.totals == {"refused": 1, "retried": 4, "dead": 1}
     assert health.problem == "HTTP 500"
     assert len(endpoint.received) == 5
@@ -119,6 +120,9 @@ def test_sinks_are_checked_when_opened(kit: Any, store: Any) -> None:
     twice = [SinkSettings(name="a", kind="log")] * 2
     with pytest.raises(SettingError, match="name of its own"):
         kit.alerts(store, *twice)
+    for name in ("", "a b", "告警", "a\r\nX-Evil: 1", "a" * 65):
+        with pytest.raises(SettingError, match="plain name"):
+            kit.alerts(store, SinkSettings(name=name, kind="log"))
     with pytest.raises(UnknownKind, match="carrier_pigeon"):
         kit.alerts(store, SinkSettings(name="a", kind="carrier_pigeon"))
     with pytest.raises(SettingError, match=r"sinks\.a\.url"):

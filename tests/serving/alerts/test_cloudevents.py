@@ -88,6 +88,22 @@ def test_retry_after(kit: Any, endpoint: Any, asked: str, seconds: float) -> Non
     assert sink.send(kit.message()).after == seconds
 
 
+def test_tls_is_verified_and_has_the_same_deadlines(
+    kit: Any, tls_endpoint: Any, tmp_path: Any, impatient: None, monkeypatch: Any
+) -> None:
+    """A receiver whose certificate nobody vouches for is not told; it may be mended."""
+    sink = CloudEvents(kit.sink(tls_endpoint.url))
+    outcome = sink.send(kit.message())
+    assert (outcome.state, outcome.reason) == ("retry", "TLS failed")
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "ca.pem"))
+    assert sink.send(kit.message()).state == "delivered"
+    for how, reason in [("crawl", "timed out"), ("hang", "timed out"), ("reset", "no connection")]:
+        tls_endpoint.script.append(kit.Answer(how=how))
+        outcome = sink.send(kit.message())
+        assert (outcome.state, outcome.reason) == ("retry", reason)
+    assert len(tls_endpoint.received) == 4
+
+
 @pytest.mark.parametrize("url", ["", "ftp://x/", "hook", "http://", "http://[", "https:///p"])
 def test_address_that_is_none(kit: Any, url: str) -> None:
     """The setting is named, and the address, which may hold a token, is not repeated."""

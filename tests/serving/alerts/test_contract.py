@@ -110,7 +110,7 @@ def test_begin_and_end_arrive_once_in_order(play: Play) -> None:
     assert play.totals == {"delivered": 2}
 
 
-@pytest.mark.parametrize("how", ["reset", "hang", "cut", "drip"])
+@pytest.mark.parametrize("how", ["reset", "hang", "crawl", "cut", "drip"])
 def test_network_faults_lose_nothing(play: Play, impatient: None, how: str) -> None:
     """Nothing is told twice but what the receiver did not say it had; order is kept."""
     play.endpoint.script.extend([play.kit.Answer(body=play.dialect.ok, how=how)] * 3)
@@ -121,7 +121,7 @@ def test_network_faults_lose_nothing(play: Play, impatient: None, how: str) -> N
     assert play.totals["delivered"] == 2
     # A kind that needs no body takes the status for the answer, however the body goes on.
     needs_body = play.dialect.ok != b""
-    retried = 3 if needs_body or how in ("reset", "hang") else 0
+    retried = 3 if needs_body or how in ("reset", "hang", "crawl") else 0
     assert play.totals.get("retried", 0) == retried
     assert len(tried) == 2 + retried
 

@@ -56,6 +56,7 @@ def test_a_sink_that_is_down_is_tried_less_and_less(kit: Any, endpoint: Any) -> 
         times += [second] * (len(endpoint.received) - before)
     pauses = [later - earlier for earlier, later in pairwise(times)]
     assert 12 <= len(times) <= 24
+    assert alerts.health()[0].waiting == 30
     assert pauses[-1] >= 150
     endpoint.usual = kit.Answer(200)
     endpoint.received.clear()
@@ -122,6 +123,29 @@ def test_what_the_log_drops_is_counted(
     alerts.deliver(kit.now, None, wait=20)
     assert len(endpoint.received) == 5
     assert alerts.health()[0].lost == 3
+
+
+def test_a_clock_that_was_set_back_holds_nothing_back(kit: Any, endpoint: Any) -> None:
+    """An alert was opened, and its sink told to rest, a day ahead of what is the time now."""
+    alerts = kit.alerts(
+        MemoryStore(), kit.sink(endpoint.url), group_seconds=60.0, quiet_seconds=10.0
+    )
+    ahead = kit.now + 86400
+    endpoint.script.append(kit.Answer(500))
+    first, second = kit.condition(), kit.condition(kind="latency")
+    alerts.observe([first], ahead - 60, None)
+    alerts.observe([first, second], ahead, None)
+    alerts.deliver(ahead, None, wait=20)
+    alerts.observe([first, second], kit.now, None)
+    alerts.deliver(kit.now, None, wait=20)
+    told = [each.json["type"].split(".", 2)[2] for each in endpoint.received]
+    assert told == ["drift.firing", "latency.firing", "drift.firing"]
+    for seconds in (1, 11):
+        calm = [kit.condition(False), kit.condition(False, kind="latency")]
+        alerts.observe(calm, kit.now + seconds, None)
+        alerts.deliver(kit.now + seconds, None, wait=20)
+    assert len(endpoint.received) == 5
+    assert alerts.open_alerts() == []
 
 
 def test_an_entry_that_is_no_message_is_passed_over(kit: Any, endpoint: Any) -> None:
