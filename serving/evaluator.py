@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from contextlib import suppress
 
@@ -55,6 +56,7 @@ class Evaluator:
         self._thresholds = thresholds
         self._holder = holder
         self._lease: Lease | None = None
+        self._lock = threading.Lock()
         self._took = 0.0
         self._key: tuple[object, ...] = ()
         self._written = self._pruned = 0.0
@@ -67,6 +69,18 @@ class Evaluator:
         Raises:
             StoreError: the state is away; nothing is lost, the next turn comes.
         """
+        with self._lock:
+            self._turn(now)
+
+    def resign(self) -> None:
+        """Gives the lease back, so that another worker need not wait for it to run out."""
+        with self._lock:
+            if self._lease is not None:
+                with suppress(StoreError):  # then it runs out by itself
+                    self._store.release(self._series.lease, self._lease)
+                self._lease = None
+
+    def _turn(self, now: float) -> None:
         # A judgement that takes longer than a lease would be refused at its end, by every worker.
         seconds = max(LEASE_SECONDS, 3.0 * self._took)
         lease = self._store.acquire(self._series.lease, self._holder, seconds)
@@ -88,13 +102,6 @@ class Evaluator:
             self._pruned = now
             for series, span in self._series.keep.items():
                 self._store.prune(series, int(now) - span - SLOW_BUCKET)
-
-    def resign(self) -> None:
-        """Gives the lease back, so that another worker need not wait for it to run out."""
-        if self._lease is not None:
-            with suppress(StoreError):  # then it runs out by itself
-                self._store.release(self._series.lease, self._lease)
-            self._lease = None
 
     def _judge(self, facts: Facts, now: float, lease: Lease) -> bool:
         """Writes the verdict and what follows from it; False when the lease is another's by now."""

@@ -40,7 +40,7 @@ FLUSH_SECONDS = 0.5
 EVALUATE_SECONDS = 1.0
 PING_SECONDS = 5.0
 # How long a worker that is told to end tries to hand over its last counts.
-LAST_SECONDS = 5.0
+LAST_SECONDS = 3.0
 
 
 @dataclass(frozen=True)

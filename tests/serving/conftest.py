@@ -65,11 +65,11 @@ def serve(package, tmp_path):
     """Starts real servers; they end with the test."""
     started: list[served.Server] = []
 
-    def start(*words: str, ready: bool = True, where: Path | None = None, **environment: str):
+    def start(*words: str, ready: bool = True, where: Path | None = None, **more):
         log = tmp_path / f"server-{len(started)}.log"
         if "--state" not in words:
             words = (*words, "--state", str(tmp_path / "state.db"))
-        server = served.Server(where or package.path, log, *words, **environment)
+        server = served.Server(where or package.path, log, *words, **more)
         started.append(server)
         return server.ready() if ready else server
 

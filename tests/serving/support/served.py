@@ -133,20 +133,33 @@ def package(path: Path, columns: int = 4, **changes: Any) -> ModelPackage:
 class Server:
     """``driftline serve`` in a process group of its own; ended by `stop`."""
 
-    def __init__(self, package: Path, log: Path, *words: str, **environment: str) -> None:
+    def __init__(
+        self,
+        package: Path,
+        log: Path,
+        *words: str,
+        before: tuple[str, ...] = (),
+        **environment: str,
+    ) -> None:
         self.log = log
         command = [sys.executable, "-m", "driftline.serving.cli", "serve", str(package)]
         own = {
             name: value for name, value in os.environ.items() if not name.startswith("DRIFTLINE_")
         }
         own |= {"PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1", "PYTHONFAULTHANDLER": "1"}
-        if "--predictor" not in words:
+        if "--predictor" in words and not words[words.index("--predictor") + 1]:
+            at = words.index("--predictor")
+            words = (*words[:at], *words[at + 2 :])
+        elif "--predictor" not in words:
             words = (*words, "--predictor", "served:load")
         if "--port" not in words:
             words = (*words, "--port", "0")
         with log.open("wb") as out:
             self.process = subprocess.Popen(
-                [*command, *words], stdout=out, stderr=out, env=own | environment
+                [*before, *command, *words],
+                stdout=out,
+                stderr=out,
+                env=own | environment,
             )
         self.session = requests.Session()
         self.address = ""

@@ -1,0 +1,140 @@
+"""The command line says what it has to say in one line, and ends with the code that is promised."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import subprocess
+import sys
+
+import pytest
+import served
+
+from driftline.serving.cli import COMMANDS
+from driftline.serving.commands.status import screen
+from driftline.serving.commands.table import table
+
+
+def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "driftline.serving.cli", *words]
+    env = {"PATH": "/usr/bin", "OMP_NUM_THREADS": "1", **environment}
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=env)
+
+
+def test_every_command_is_listed_and_has_help():
+    listed = run("--help").stdout
+    for name in COMMANDS:
+        assert name in listed
+    told = run("serve", "--help").stdout
+    assert "--false-alarms" in told
+    assert "--allow-anonymous" in told
+
+
+def test_verify_says_that_a_package_is_whole(package):
+    done = run("verify", str(package.path))
+    assert done.returncode == 0
+    assert done.stdout.startswith("whole: toy 1, 1 files, digest ")
+
+
+def test_inspect_shows_the_model_its_signature_and_its_signals(package):
+    told = run("inspect", str(package.path)).stdout
+    for words in ("toy 1 (Linear)", "x: float32 [n, 4]", "red, green, blue", "a0:missing", "held"):
+        assert words in told
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("verify", "/does/not/exist"), 1, "there is no such folder or .zip"),
+        (("inspect", "/does/not/exist"), 1, "there is no such folder or .zip"),
+        (("serve",), 2, "package: the folder or .zip of a packaged model is wanted"),
+        (("serve", "p", "--port", "high"), 2, "port: Expected `int`"),
+        (("serve", "p", "--bucket", "7s"), 2, "bucket: 7 s do not divide an hour"),
+        (("serve", "p", "--host", "0.0.0.0"), 2, "set a token, or --allow-anonymous"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_the_right_code(words, code, said):
+    done = run(*words)
+    assert done.returncode == code
+    assert said in done.stderr
+    assert done.stderr.startswith("driftline: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_settings_that_the_package_refuses_are_named_before_anything_starts(package):
+    for words, said in (
+        (("--false-alarms", "often"), "false_alarms: write it like"),
+        (("--false-alarms", "1 per 60s"), "false_alarms: "),
+        (("--state", "ftp://host/x"), "ftp"),
+    ):
+        done = run("serve", str(package.path), *words)
+        assert done.returncode in (1, 2)
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_status_of_nobody_is_unreachable():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    done = run("status", f"http://127.0.0.1:{port}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot be asked: ConnectionError" in done.stderr
+
+
+@pytest.mark.slow
+def test_status_tells_stable_and_drift_and_who_may_not_ask(serve):
+    server = serve("--workers", "1", "--bucket", "1s", DRIFTLINE_TOKEN="let-me-in")
+    headers = {"Authorization": "Bearer let-me-in"}
+    refused = run("status", server.address)
+    assert refused.returncode == 2
+    assert "401" in refused.stderr
+    for seed in range(10):
+        server.predict(served.rows(60, seed).tolist(), headers=headers)
+    token = {"DRIFTLINE_TOKEN": "let-me-in"}
+    quiet = served.until(
+        lambda: (done := run("status", server.address, **token)).stdout.count("600") and done, 30
+    )
+    assert quiet.returncode == 0
+    assert "toy 1" in quiet.stdout
+    seeds = itertools.count(50)
+
+    def drifted():
+        server.predict(served.rows(60, next(seeds), shift=2.0).tolist(), headers=headers)
+        done = run("status", server.address, **token)
+        return done if done.returncode == 1 else None
+
+    told = served.until(drifted, 40)
+    assert "drift since" in told.stdout
+
+
+def test_the_screen_names_what_changed_first():
+    told = {
+        "model": {"name": "toy", "version": "1"},
+        "state": "drift",
+        "since": "2026-01-01T00:00:00Z",
+        "sentence": "Drift in b.",
+        "window": {"requests": 1234, "from": None, "to": None},
+        "latency": {"p50_ms": 1.234, "p95_ms": None},
+        "health": {"store": "away", "evaluator": "ok", "alerts": "ok", "dropped": {}},
+        "signals": [
+            {"name": "a", "state": "stable", "evidence": 0.1, "effect": None, "sentence": ""},
+            {
+                "name": "b",
+                "state": "drift",
+                "evidence": 12.0,
+                "effect": {"psi": 0.5},
+                "sentence": "b rose.",
+            },
+        ],
+    }
+    shown = screen(told)
+    assert "store: away" in shown
+    assert "1,234 requests" in shown
+    assert shown.index("b rose.") > shown.index("Drift in b.")
+    assert "and 1 more signals" in shown
+
+
+def test_tables_are_aligned():
+    assert table([("a", "b"), ("long", "c")], ("x", "y")) == "x     y\na     b\nlong  c"
+    assert table([]) == ""
