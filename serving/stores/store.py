@@ -3,6 +3,10 @@
 Six small primitives; verdicts, the outbox, feedback and training runs are built on them. Every
 method raises `StoreError` when the state cannot be reached just now; then nothing was lost or half
 done, and the same call may be made again.
+
+What nobody touches any more goes by itself (`limits`): the last sequence of a source after 7 days,
+a bucket after 60, the entries of a log after 180. Documents, counters and the last sequence of a
+log stay, so their names must not be without number.
 """
 
 from __future__ import annotations
@@ -82,7 +86,8 @@ class Store(Protocol):
 
     def put(self, key: str, value: bytes, *, lease: Lease | None = None, name: str = "") -> bool:
         """Replaces a document and raises its version by one. With `lease` (of the lease `name`)
-        only if no newer holder has taken it over since: False means refused."""
+        only if it is the newest one granted, run out or not: False means refused, since another
+        holder has taken over, even if that one's lease ran out too."""
         ...
 
     def keys(self, prefix: str) -> list[str]:
@@ -103,7 +108,8 @@ class Store(Protocol):
     ) -> bool:
         """Appends in order and keeps the newest `keep` entries. With a `source`, a `sequence` not
         above its last one in this log changes nothing (True: it is there, whatever became of the
-        lease). With `lease`, as `put`."""
+        lease); without, a call of unknown outcome that is repeated may append twice. With `lease`,
+        as `put`."""
         ...
 
     def entries(self, log: str, after: int, limit: int) -> list[Entry]:
@@ -111,33 +117,36 @@ class Store(Protocol):
         ...
 
     def logs(self, prefix: str) -> list[str]:
-        """The names of all logs that begin so, ascending."""
+        """The names of all logs that hold entries and begin so, ascending."""
         ...
 
     # Leases -------------------------------------------------------------------------------
     def acquire(self, name: str, holder: str, seconds: float) -> Lease | None:
-        """Takes or renews a lease for `seconds`; None while another holder's runs. The store's
-        own clock decides (Redis), or this machine's monotonic-enough wall clock (others)."""
+        """Takes or renews a lease for `seconds`; None while another holder's runs. The same
+        holder keeps its token, also when the lease had run out and nobody took over; so a holder's
+        name must be one process's own. The store's clock decides (Redis), or this machine's."""
         ...
 
     def release(self, name: str, lease: Lease) -> None:
-        """Gives the lease back, if it is still held by this token."""
+        """Lets another holder take the lease at once, if this is still the newest one."""
         ...
 
     # Records ------------------------------------------------------------------------------
     def remember(self, records: Mapping[str, bytes], *, seconds: float, most: int) -> None:
-        """Keeps records by key for at most `seconds`, and at most about `most` of them in all."""
+        """Keeps records by key for at most `seconds`; beyond about `most` the oldest go first. A
+        key that is there is replaced and young again."""
         ...
 
     def take(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Removes and returns the records that are there; of several takers one gets each."""
+        """Removes and returns the records that are there; of several takers one gets each. After
+        a StoreError the same call (same keys, same store object) returns what it had removed."""
         ...
 
     # --------------------------------------------------------------------------------------
     def ping(self) -> None:
-        """Raises StoreError when reading or writing would fail now."""
+        """Raises StoreError when reading or writing would fail now; it writes."""
         ...
 
     def close(self) -> None:
-        """Lets go of files and connections; the state stays."""
+        """Lets go of files and connections; the state stays, and another call opens them again."""
         ...
