@@ -101,9 +101,11 @@ class TrainDataStats(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class SensitivityRow(Struct, frozen=True, forbid_unknown_fields=True):
-    """The smallest change of one signal seen with 90 % power; None where none was seen.
+    """The smallest change of one signal seen with the stated power; None where none was seen.
 
-    `mean_shift_sd` and `rate_change` are keyed by the number of requests.
+    `mean_shift_sd` (continuous signals; either direction) and `rate_change` (the rise of a flag's
+    rate; the share that a category's commonest value gains, or loses where it has more than half)
+    are keyed by the number of requests.
     """
 
     signal: str
@@ -112,11 +114,21 @@ class SensitivityRow(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Sensitivity(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What the monitor can see, simulated from the reference alone with the stored seed."""
+    """What the monitor can see, simulated from the reference alone with the stored seed.
+
+    Each row tells the changes seen in the share `power` of simulated streams at the budget:
+    `alpha` is the false-alarm probability allowed a bucket. `false_alarm_share` is the share of
+    the `streams` without a change that ever reached the evidence asked for within 10,000 requests,
+    `loose_share` of those that reached evidence 1/`loose_level`, which at most so many may.
+    """
 
     seed: int
     power: float
+    alpha: float
+    streams: Count
     false_alarm_share: float
+    loose_level: float
+    loose_share: float
     rows: tuple[SensitivityRow, ...]
 
 
