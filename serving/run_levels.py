@@ -59,11 +59,11 @@ class _Read:
 
 
 class Levels:
-    """The logs of one run's points; all state is in the store."""
+    """The logs of one run's points in one of its lives; all state is in the store."""
 
-    def __init__(self, store: Store, run: str) -> None:
+    def __init__(self, store: Store, run: str, life: str) -> None:
         self._store = store
-        self._logs = [f"run/{level}/{run}" for level in range(TOP + 1)]
+        self._logs = [f"run/{level}/{life}/{run}" for level in range(TOP + 1)]
 
     def append(self, sequence: int, received: float, rows: Rows, events: list[RunEvent]) -> None:
         """Takes one push in, once by its sequence number."""

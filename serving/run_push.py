@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -103,6 +104,12 @@ def check_run(name: str) -> None:
     if not _RUN.fullmatch(name) or name in (".", "..") or name != name.strip():
         reason = "a run's name has 1 to 100 printable characters, none of / \\ ? # %"
         raise InputError("run", reason)
+
+
+def begins(push: Push) -> float:
+    """The earliest time in a push, in Unix seconds; infinite where it holds nothing."""
+    times = [unix(each.time) for each in push.points] + [unix(each.time) for each in push.events]
+    return min(times, default=math.inf)
 
 
 def unix(time: float | datetime) -> float:

@@ -11,6 +11,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from driftline.metadata.errors import StoreError
+
 from .run_rows import Rows
 
 MOST_NAMES = 5_000
@@ -27,13 +29,15 @@ class RunEvent(Struct, frozen=True, array_like=True):
 
 
 class Summary(Struct, frozen=True, array_like=True):
-    """A run up to its batch number `entry`.
+    """A run up to its batch number `entry` of its life `life`.
 
-    `pushed` is the largest sequence number that was taken; `received` the Unix second, by the
-    service's own clock, at which that was. `latest` maps each name to the step and the value it had
-    last, None where that was not finite.
+    A run whose sequence numbers begin anew, with later points, was begun anew: it then has another
+    life, and nothing of the one before is shown. `pushed` is the largest sequence number that was
+    taken; `received` the Unix second, by the service's own clock, at which that was. `latest` maps
+    each name to the step and the value it had last, None where that was not finite.
     """
 
+    life: str = ""
     entry: int = 0
     pushed: int = 0
     received: float = 0.0
@@ -81,11 +85,15 @@ def encode(summary: Summary) -> bytes:
 
 
 def decode(data: bytes) -> Summary:
-    """A summary from `encode`; an empty one when it was written by another version."""
+    """A summary from `encode`.
+
+    Raises:
+        StoreError: these are not such bytes.
+    """
     try:
         return msgspec.msgpack.decode(data, type=Summary)
-    except msgspec.DecodeError:
-        return Summary()
+    except msgspec.DecodeError as error:
+        raise StoreError(f"the summary of a run is damaged: {error}") from None
 
 
 def _latest(rows: Rows) -> dict[str, tuple[int, float | None]]:

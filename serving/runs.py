@@ -5,8 +5,9 @@ All state is in the store, under ``run/…``; any worker may take a push or answ
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from driftline.metadata.errors import InputError
 
 from .run_levels import BLOCK, Levels
-from .run_push import Push, unix
+from .run_push import Push, begins, unix
 from .run_rows import Rows, unpack
 from .run_summary import MOST_NAMES, RunEvent, Summary, decode, encode, folded
 from .stores.store import Store
@@ -27,6 +28,7 @@ SILENT = 3_600.0
 # The summary is stored anew after so many batches; what came later is folded when it is read.
 _STORE_EVERY = 8
 _PAGE = 256
+_SUMMARY = "run/summary/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,43 +60,45 @@ class Runs:
     def push(self, run: str, push: Push) -> Receipt:
         """Takes points and events in, once by (run, sequence).
 
+        A sequence number that was there before, with points later than all there are, is not a
+        repetition: somebody removed the run's folder and trains again under its name.
+
         Raises:
             InputError: the run would have too many names, or there are too many runs.
             StoreError: the store is away; the push may be sent again.
         """
-        summary = self.summary(run)
-        if summary is None:
+        before = self.summary(run)
+        if before is None:
             self._make_room()
-            summary = Summary()
+        summary = before or Summary(life=_life(push))
         if push.sequence <= summary.pushed:
-            return Receipt(0, True, summary.pushed)
+            if not push.points or begins(push) <= summary.last_time:
+                return Receipt(0, True, summary.pushed)
+            summary = Summary(life=_life(push))
         names = {name for point in push.points for name in point.values}
         if len(names | summary.latest.keys()) > MOST_NAMES:
             raise InputError("points", f"the run has {MOST_NAMES:,} names of values, no more fit")
-        events = [
-            RunEvent(each.step, unix(each.time), each.rule, each.severity, each.sentence)
-            for each in push.events
-        ]
-        if events:
-            values = [msgspec.msgpack.encode(event) for event in events]
-            log = f"run/events/{run}"
-            self._store.append(log, values, keep=KEEP_EVENTS, source="push", sequence=push.sequence)
-        # Last: a push is there when its points are, and all before it can be repeated.
-        levels = Levels(self._store, run)
-        levels.append(push.sequence, self._clock(), Rows.of_points(push.points), events)
-        self._refresh(run, summary, levels)
+        self._append(run, push, summary)
+        if before is not None and before.life != summary.life:
+            self._end(run, before.life)
         return Receipt(len(push.points), False, push.sequence)
 
     def names(self) -> list[str]:
         """The names of all runs, ascending."""
-        return [log.removeprefix("run/0/") for log in self._store.logs("run/0/")]
+        return [log.removeprefix(_SUMMARY) for log in self._store.logs(_SUMMARY)]
+
+    def life(self, run: str) -> str | None:
+        """Which life of the run is the newest; None when there is no such run."""
+        kept = self._store.entries(_SUMMARY + run, 0, 1)
+        return decode(kept[0].value).life if kept else None
 
     def summary(self, run: str) -> Summary | None:
         """The run's figures as of now; None when there is no such run."""
-        kept = self._store.entries(f"run/summary/{run}", 0, 1)
-        summary = decode(kept[0].value) if kept else Summary()
-        summary = self._caught_up(summary, Levels(self._store, run))
-        return summary if summary.entry else None
+        kept = self._store.entries(_SUMMARY + run, 0, 1)
+        if not kept:
+            return None
+        summary = decode(kept[0].value)
+        return self._caught_up(summary, Levels(self._store, run, summary.life))
 
     def rows(self, run: str, summary: Summary, names: list[str], low: int, high: int) -> Rows:
         """The run's values of those names from step `low` to step `high`, coarse where a stretch
@@ -104,14 +108,15 @@ class Runs:
             return Rows.of_points([])
         share = (high - low + 1) / (summary.last_step - summary.first_step + 1)
         points, entries = int(summary.points * share), int(summary.entry * share)
-        return Levels(self._store, run).rows(names, low, high, points=points, entries=entries)
+        levels = Levels(self._store, run, summary.life)
+        return levels.rows(names, low, high, points=points, entries=entries)
 
-    def news(self, run: str, after: int, limit: int = 256) -> News:
+    def news(self, run: str, life: str, after: int, limit: int = 256) -> News:
         """The batches after number `after`: at most `limit`, and about `MOST_NEWS` values."""
         parts: list[Rows] = []
         events: list[RunEvent] = []
         size = 0
-        batches = Levels(self._store, run).batches(after, limit)
+        batches = Levels(self._store, run, life).batches(after, limit)
         for number, batch in batches:
             parts.append(unpack(batch.rows))
             events += batch.events
@@ -122,19 +127,49 @@ class Runs:
         more = bool(batches) and (after != batches[-1][0] or len(batches) == limit)
         return News(after, Rows.joined(parts), events, more)
 
-    def events(self, run: str) -> list[RunEvent]:
+    def events(self, run: str, life: str) -> list[RunEvent]:
         """The newest events, oldest first."""
-        return list(self._events(run))
+        entries = self._store.entries(f"run/events/{life}/{run}", 0, KEEP_EVENTS)
+        return [msgspec.msgpack.decode(entry.value, type=RunEvent) for entry in entries]
+
+    def report(self, run: str) -> str | None:
+        """The training's own report, as Markdown; None where it sent none."""
+        kept = self._store.entries(f"run/report/{run}", 0, 1)
+        return kept[0].value.decode() if kept else None
+
+    def put_report(self, run: str, markdown: str) -> None:
+        """Keeps the training's report in the place of the one before."""
+        self._store.append(f"run/report/{run}", [markdown.encode()], keep=1)
 
     def forget(self, run: str) -> None:
         """Removes a run with all that was kept of it."""
-        Levels(self._store, run).forget()
-        for kind in ("events", "summary", "report"):
-            self._store.append(f"run/{kind}/{run}", [b""], keep=0)
+        life = self.life(run)
+        if life is not None:
+            self._store.append(_SUMMARY + run, [b""], keep=0)
+            self._end(run, life)
 
-    def _events(self, run: str) -> Iterator[RunEvent]:
-        for entry in self._store.entries(f"run/events/{run}", 0, KEEP_EVENTS):
-            yield msgspec.msgpack.decode(entry.value, type=RunEvent)
+    def _append(self, run: str, push: Push, summary: Summary) -> None:
+        events = [
+            RunEvent(each.step, unix(each.time), each.rule, each.severity, each.sentence)
+            for each in push.events
+        ]
+        if events:
+            values = [msgspec.msgpack.encode(event) for event in events]
+            log = f"run/events/{summary.life}/{run}"
+            self._store.append(log, values, keep=KEEP_EVENTS, source="push", sequence=push.sequence)
+        # Last: a push is there when its points are, and all before it can be repeated.
+        levels = Levels(self._store, run, summary.life)
+        levels.append(push.sequence, self._clock(), Rows.of_points(push.points), events)
+        now = self._caught_up(summary, levels)
+        if now.entry // _STORE_EVERY != summary.entry // _STORE_EVERY or not summary.entry:
+            self._store.append(_SUMMARY + run, [encode(now)], keep=1)
+        if now.entry // BLOCK != summary.entry // BLOCK:
+            levels.compact()
+
+    def _end(self, run: str, life: str) -> None:
+        Levels(self._store, run, life).forget()
+        for log in (f"run/events/{life}/{run}", f"run/report/{run}"):
+            self._store.append(log, [b""], keep=0)
 
     def _caught_up(self, summary: Summary, levels: Levels) -> Summary:
         while batches := levels.batches(summary.entry, _PAGE):
@@ -146,13 +181,6 @@ class Runs:
                 break
         return summary
 
-    def _refresh(self, run: str, before: Summary, levels: Levels) -> None:
-        summary = self._caught_up(before, levels)
-        if summary.entry // _STORE_EVERY != before.entry // _STORE_EVERY or not before.entry:
-            self._store.append(f"run/summary/{run}", [encode(summary)], keep=1)
-        if summary.entry // BLOCK != before.entry // BLOCK:
-            levels.compact()
-
     def _make_room(self) -> None:
         names = self.names()
         if len(names) < MOST_RUNS:
@@ -163,3 +191,9 @@ class Runs:
         if now - heard[oldest] < SILENT:
             raise InputError("run", f"there are {MOST_RUNS} runs, and all of them are under way")
         self.forget(oldest)
+
+
+def _life(push: Push) -> str:
+    """Made of the push alone, so that whoever takes it, and however often, means the same."""
+    at = begins(push)
+    return str(int(at * 1000)) if math.isfinite(at) else "0"

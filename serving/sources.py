@@ -40,30 +40,35 @@ class RunSource:
 
     def changes(self, cursor: str) -> Changes:
         """``history`` from an empty cursor, or one that is too old; else ``points``."""
-        if not cursor.isdigit() or not self._goes_on(int(cursor)):
+        life, _, after = cursor.partition(":")
+        if not after.isdigit() or not self._goes_on(life, int(after)):
             return self._whole()
-        return self._streams.shared((self.name, cursor), lambda: self._new(int(cursor)))
+        return self._streams.shared((self.name, cursor), lambda: self._new(life, int(after)))
 
-    def _goes_on(self, after: int) -> bool:
-        """Whether what came after can be told one by one; asked once, of what the client says."""
+    def _goes_on(self, life: str, after: int) -> bool:
+        """Whether what came after can be told one by one."""
         if not self._begun:
             self._begun = True
             summary = self._runs.summary(self._run)
-            # A smaller entry: the state was lost and began anew.
+            # A smaller entry: the state was lost.
             return summary is not None and after <= summary.entry <= after + MOST_MISSED
-        return True
+        newest = self._streams.shared(
+            (f"life:{self._run}",), lambda: self._runs.life(self._run), LIST_SECONDS
+        )
+        return newest is None or newest == life
 
-    def _new(self, after: int) -> Changes:
-        news = self._runs.news(self._run, after)
+    def _new(self, life: str, after: int) -> Changes:
+        news = self._runs.news(self._run, life, after)
         if news.after == after:
-            return [], str(after)
+            return [], f"{life}:{after}"
         told = {
             "run": self._run,
+            "life": life,
             "after": news.after,
             **columns(news.rows),
             "events": [event(each) for each in news.events],
         }
-        return [("points", msgspec.json.encode(told))], str(news.after)
+        return [("points", msgspec.json.encode(told))], f"{life}:{news.after}"
 
     def _whole(self) -> Changes:
         self._begun = True
@@ -71,7 +76,7 @@ class RunSource:
         if summary is None:
             return [], ""
         return self._streams.shared(
-            ("history", self._run, self._bins, self._without, summary.entry),
+            ("history", self._run, self._bins, self._without, summary.life, summary.entry),
             lambda: self._history(summary),
         )
 
@@ -84,12 +89,13 @@ class RunSource:
         rows = self._runs.rows(self._run, summary, names, 0, 2**53).binned(self._bins)
         told = {
             **overview(self._run, summary, time.time()),
+            "life": summary.life,
             "after": summary.entry,
             "names": list(summary.latest),
             **columns(rows),
-            "events": [event(each) for each in self._runs.events(self._run)],
+            "events": [event(each) for each in self._runs.events(self._run, summary.life)],
         }
-        return [("history", msgspec.json.encode(told))], str(summary.entry)
+        return [("history", msgspec.json.encode(told))], f"{summary.life}:{summary.entry}"
 
 
 class Watched:

@@ -12,7 +12,8 @@ from ..runs import Runs
 from ..secret import Secret
 from ..stores.store import Store
 from ..stream import Streams
-from . import pages, runs, stream
+from . import runs, stream
+from .pages import blueprint as pages
 
 STREAMS = "driftline.streams"
 
@@ -38,7 +39,7 @@ def register(
 
     app.register_blueprint(runs.blueprint(kept, streams))
     app.register_blueprint(stream.blueprint(kept, streams, _topics(engine)))
-    app.register_blueprint(pages.blueprint(token, engine))
+    app.register_blueprint(pages(token, engine))
 
 
 def worker_began(worker: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 from flask import Blueprint, Response, abort, redirect, render_template, request, url_for
@@ -12,9 +11,8 @@ from werkzeug.wrappers import Response as AnyResponse
 from driftline.drift.sentences import sentence
 from driftline.metadata.errors import InputError
 
-from .. import pages
 from ..engine import Engine
-from ..pages.assets import asset, version
+from ..pages.assets import FOLDER, asset, plotly_styles, version
 from ..pages.pictures import pictures
 from ..pages.words import LANGUAGES, Language, words
 from ..secret import Secret
@@ -24,7 +22,7 @@ from .sign_in import from_here, sign_in, sign_out, signed_in
 
 LANGUAGE_COOKIE = "driftline_language"
 YEAR = 365 * 86_400
-_OPEN = frozenset({"pages.sign_in_form", "pages.sign_in", "pages.static"})
+_OPEN = frozenset({"pages.sign_in_form", "pages.sign_in", "pages.state", "pages.static"})
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -33,8 +31,7 @@ POLICY = (
 
 def blueprint(token: Secret | None, engine: Engine | None) -> Blueprint:
     """The pages of a service, or without an `engine` of a board: that has no drift."""
-    folder = Path(pages.__file__).parent
-    routes = Blueprint("pages", __name__, template_folder=str(folder / "templates"))
+    routes = Blueprint("pages", __name__, template_folder=str(FOLDER.with_name("templates")))
 
     @routes.before_request
     def ask() -> AnyResponse | None:
@@ -75,13 +72,18 @@ def blueprint(token: Secret | None, engine: Engine | None) -> Blueprint:
             return refused
         return sign_in(_as_flask(redirect(_next())), token)
 
+    @routes.get("/sign-in/state")
+    def state() -> Response:
+        return reply({"signed_in": token is None or signed_in(token)})
+
     @routes.post("/sign-out")
     def signing_out() -> AnyResponse:
         return sign_out(_as_flask(redirect(url_for("pages.sign_in_form"))))
 
     @routes.get("/static/<asked>/<name>")
     def static(asked: str, name: str) -> Response:
-        packed = request.accept_encodings.quality("gzip") > 0 and name.endswith((".js", ".css", ".svg"))
+        accepted = request.accept_encodings.quality("gzip") > 0
+        packed = accepted and name.endswith((".js", ".css", ".svg"))
         found = asset(name, packed=packed)
         if found is None:
             abort(404)
@@ -139,6 +141,7 @@ def _page(name: str, token: Secret | None, engine: Engine | None, **more: Any) -
         has_drift=engine is not None,
         has_token=token is not None,
         here=request.path,
+        plotly_styles=plotly_styles(),
         **more,
     )
     response = Response(content, content_type="text/html; charset=utf-8")

@@ -23,6 +23,7 @@ from .context import reply
 from .errors import Refused
 
 MOST_BODY = 4 * 2**20
+MOST_REPORT = 2**20
 MOST_BINS = 5_000
 MOST_CELLS = 400_000
 _LAST_STEP = 2**53
@@ -65,7 +66,8 @@ def blueprint(runs: Callable[[], Runs], streams: Streams) -> Blueprint:
         told["latest"] = {
             name: {"step": step, "value": value} for name, (step, value) in summary.latest.items()
         }
-        told["events"] = [event(each) for each in found.events(run)]
+        told["events"] = [event(each) for each in found.events(run, summary.life)]
+        told["report"] = found.report(run) is not None
         return reply(told)
 
     @routes.get("/runs/<run>/points")
@@ -76,14 +78,37 @@ def blueprint(runs: Callable[[], Runs], streams: Streams) -> Blueprint:
         summary = _known(found, run)
         names = chosen(list(summary.latest))
         if "after" in request.args:
-            news = found.news(run, number("after", 0, 2**62))
+            news = found.news(run, summary.life, number("after", 0, 2**62))
             rows, after, more = news.rows.pick(names), news.after, news.more
         else:
             low, high = number("from", 0, _LAST_STEP), number("to", _LAST_STEP, _LAST_STEP)
             rows, after, more = found.rows(run, summary, names, low, high), summary.entry, False
         if "after" not in request.args or "points" in request.args:
             rows = rows.binned(bins(number("points", 1_000, MOST_BINS), len(names)))
-        return reply({"run": run, "after": after, "more": more, **columns(rows)})
+        where = {"run": run, "life": summary.life, "after": after, "more": more}
+        return reply({**where, **columns(rows)})
+
+    @routes.put("/runs/<run>/report")
+    def put_report(run: str) -> Response:
+        """Keeps the training's report, Markdown in UTF-8."""
+        found = runs()
+        _known(found, run)
+        request.max_content_length = MOST_REPORT
+        try:
+            found.put_report(run, request.get_data().decode("utf-8"))
+        except UnicodeDecodeError:
+            raise Refused(422, "bad_input", "UTF-8 is wanted", "body") from None
+        return reply({"kept": True})
+
+    @routes.get("/runs/<run>/report")
+    def report(run: str) -> Response:
+        """The training's report as plain text: what is in it came from elsewhere."""
+        text = runs().report(run)
+        if text is None:
+            raise Refused(404, "not_found", f"there is no report of {run[:100]!r}", "run")
+        response = Response(text, content_type="text/plain; charset=utf-8")
+        response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
+        return response
 
     return routes
 

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import importlib.util
 import mimetypes
+import re
 from functools import lru_cache
 from pathlib import Path
 
@@ -34,6 +35,15 @@ def asset(name: str, *, packed: bool) -> tuple[bytes, str] | None:
     data = path.read_bytes()
     kind = _TYPES.get(path.suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
     return (gzip.compress(data, 6, mtime=0) if packed else data), kind
+
+
+@lru_cache(maxsize=1)
+def plotly_styles() -> tuple[str, ...]:
+    """Ids of the style elements that plotly would write into the page for maps, unless there are
+    elements with these ids already. The pages show no maps and allow no inline style."""
+    path = plotly_file()
+    text = path.read_text(encoding="utf-8") if path else ""
+    return tuple(re.findall(r'document\.getElementById\("([0-9a-f]{64})"\)', text))
 
 
 def plotly_file() -> Path | None:

@@ -95,18 +95,20 @@ def test_two_workers_that_take_the_same_pushes_agree(store: Store) -> None:
     assert summary == second.summary("a")
     assert summary.points == 1198
     for level in range(1, run_levels.TOP + 1):
-        entries = store.entries(f"run/{level}/a", 0, 10_000)
+        entries = store.entries(f"run/{level}/1000000000000/a", 0, 10_000)
         assert len(entries) == 599 // 16**level
 
 
-def test_a_summary_that_was_lost_is_folded_anew(store: Store) -> None:
-    """A stored summary is only a shortcut."""
+def test_an_old_summary_is_not_wrong(store: Store) -> None:
+    """A worker that was stopped may store one late: what came since is folded by its reader."""
     kept = Runs(store)
-    for sequence in range(1, 40):
+    kept.push("a", batch(1))
+    old = store.entries("run/summary/a", 0, 1)[0].value
+    for sequence in range(2, 40):
         kept.push("a", batch(sequence))
-    before = kept.summary("a")
-    store.append("run/summary/a", [b"another version"], keep=1)
-    assert Runs(store).summary("a") == before
+    now = kept.summary("a")
+    store.append("run/summary/a", [old], keep=1)
+    assert Runs(store).summary("a") == now
 
 
 @pytest.mark.parametrize("size", [1, 7])
@@ -158,6 +160,35 @@ def test_the_oldest_points_grow_coarse_and_are_not_lost(
     assert rows.high.max() == 1.0
     assert not kept.rows("a", summary, ["loss"], 0, 50).is_exact
     assert kept.rows("a", summary, ["loss"], 1150, 1199).is_exact
+
+
+def test_a_run_that_is_begun_anew_forgets_its_first_life(store: Store) -> None:
+    """Its folder was removed: sequence numbers begin at 1 again, and points are later."""
+    kept = Runs(store)
+    for sequence in range(1, 41):
+        kept.push("a", batch(sequence))
+    kept.push("b", batch(1))
+    again = batch(1, first=5_000)
+    assert kept.push("a", again).accepted == 10
+    assert kept.push("a", again).duplicate
+    assert Runs(store).push("a", batch(2, first=5_010)).accepted == 10
+    summary = kept.summary("a")
+    assert summary is not None
+    assert (summary.points, summary.first_step, summary.last_step) == (20, 5_000, 5_019)
+    assert len(kept.rows("a", summary, ["loss"], 0, 2**53)) == 20
+    assert store.logs("run/0/") == ["run/0/1000000000000/b", "run/0/1000005000000/a"]
+
+
+def test_a_training_report_is_kept_as_text(client: FlaskClient, store: Store) -> None:
+    Runs(store).push("a", batch(1))
+    assert client.get("/runs/a/report").status_code == 404
+    assert client.put("/runs/b/report", data=b"x").status_code == 404
+    assert client.put("/runs/a/report", data=b"\xff").status_code == 422
+    assert client.put("/runs/a/report", data="# Bericht <b>ü</b>".encode()).status_code == 200
+    answer = client.get("/runs/a/report")
+    assert answer.text == "# Bericht <b>ü</b>"
+    assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert client.get("/runs/a").json["report"] is True
 
 
 def test_news_goes_on_where_it_ended(client: FlaskClient, store: Store) -> None:
