@@ -9,7 +9,7 @@ from driftline.metadata.package import ModelPackage
 from . import predictor
 from .alerts.alerts import AlertSettings
 from .alerts.sink import SinkSettings
-from .api import context, drift, errors, health, live, metadata, predict, security
+from .api import context, drift, errors, health, live, metadata, metrics, predict, security
 from .engine import Engine
 from .hooks import InferenceMonitor
 from .session import Plan
@@ -73,11 +73,13 @@ def wired(engine: Engine, settings: Settings) -> Flask:
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body
     app.extensions["driftline"] = engine
+    metrics.timed(app, lambda: engine.monitor.session)
     app.before_request(context.begin_request)
     security.register(app, settings.token)
     errors.register(app)
     for module in BLUEPRINTS:
         app.register_blueprint(module.blueprint)
+    app.register_blueprint(metrics.blueprint(lambda: engine.monitor.session.store, engine))
     live.register(
         app,
         lambda: engine.monitor.session.store,

@@ -26,6 +26,7 @@ import numpy as np
 from driftline.metadata.package import ModelPackage
 
 from .fence import Fence
+from .opened import opened
 from .seen import Seen
 from .session import Plan, Session
 
@@ -78,7 +79,7 @@ class InferenceMonitor:
             SettingError: a setting is impossible.
         """
         if not isinstance(package, ModelPackage):
-            package = ModelPackage.open(package)
+            package = opened(package)
         return cls(Plan(package, store, bucket=bucket, false_alarms=false_alarms), copy=copy)
 
     def before(self, inputs: Any) -> Seen:

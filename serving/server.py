@@ -12,12 +12,13 @@ from typing import Any
 
 from flask import Flask
 from gunicorn.app.base import BaseApplication
+from msgspec.structs import replace
 
 from driftline.metadata.errors import DriftlineError, SettingError
-from driftline.metadata.package import ModelPackage
 
 from . import app, logs
 from .api import live
+from .opened import opened
 from .settings import Settings
 
 log = logging.getLogger(__name__)
@@ -38,8 +39,10 @@ def serve(settings: Settings) -> None:
         SettingError: a setting cannot be, such as a port that is taken.
     """
     # Whatever can be found wrong is found here, before anything is forked.
-    package = ModelPackage.open(settings.package)
+    package = opened(settings.package)
     app.plan_of(settings, package)
+    # A .zip is unpacked once, and not by each worker.
+    settings = replace(settings, package=str(package.path))
     _Server(settings, listener(settings.host, settings.port)).run()
 
 

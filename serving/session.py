@@ -8,7 +8,6 @@ import socket
 import threading
 import time
 import uuid
-from collections import Counter
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -119,7 +118,7 @@ class Session:
         self._away = False
         self._pinged = float("-inf")
         self._lock = threading.Lock()
-        self._noticed: Counter[str] = Counter()
+        self._noticed: dict[str, float] = {}
         # The hooks call it on every request.
         self.append = self._window.append
 
@@ -133,11 +132,11 @@ class Session:
         self._window.drain()
         counter = self.plan.series.counter
         with self._lock:
-            noticed, self._noticed = self._noticed, Counter()
+            noticed, self._noticed = self._noticed, {}
         for kind, times in self._fence.drain().items():
-            noticed[f"monitor|{kind}"] += times
+            noticed[f"monitor|{kind}"] = times
         if noticed:
-            self.courier.add({}, {counter(name): float(n) for name, n in noticed.items()})
+            self.courier.add({}, {counter(name): by for name, by in noticed.items()})
         sent = self.courier.send()
         self.problem = self.courier.problem or self._ping()
         if bool(self.problem) != self._away:
@@ -148,10 +147,10 @@ class Session:
                 log.info("the store is there; all counts were handed over")
         return sent
 
-    def noticed(self, counter: str) -> None:
-        """Adds one to a counter of this package."""
+    def noticed(self, counter: str, by: float = 1.0) -> None:
+        """Adds to a counter of this package."""
         with self._lock:
-            self._noticed[counter] += 1
+            self._noticed[counter] = self._noticed.get(counter, 0.0) + by
 
     def _ping(self) -> str:
         """What is wrong with the store, asked now and then: without traffic nothing else would."""

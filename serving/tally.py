@@ -15,6 +15,7 @@ from driftline.metadata.schema import ModelMetadata, TensorSpec
 from driftline.metadata.signals import Floats, Group
 
 from .columns import Columns, named
+from .metrics.histogram import CONFIDENCE, INFERENCE
 from .seen import Seen
 from .series import SLOW_BUCKET, Series
 from .service_signals import SERVICE, confidence_matrix, requests_matrix
@@ -81,6 +82,10 @@ class Tally:
             if by:
                 counters[name] = counters.get(name, 0.0) + by
 
+        def count_all(found: Mapping[str, float]) -> None:
+            for name, by in found.items():
+                count(name, by)
+
         model, service = self._layout.zeros(), SERVICE.zeros()
         for group in self.columns.groups:
             for matrix in self._matrices(group, batch, count):
@@ -88,12 +93,15 @@ class Tally:
                 if group == "output" and self._top is not None:
                     found = confidence_matrix(matrix[:, self._top], self._low_confidence)
                     service = service + SERVICE.count("output", found)
+                    count_all(CONFIDENCE.counters(found[:, 0]))
+                    count("low_confidence", float(np.nansum(found[:, 1])))
         asked = [seen for seen in batch if not seen.refused]
         seconds = np.array([seen.seconds for seen in asked])
         errors = np.array([float(seen.failed) for seen in asked])
         service = service + SERVICE.count(
             "service", requests_matrix(seconds, errors, self._latency_ms)
         )
+        count_all(INFERENCE.counters(seconds))
         count("requests", len(asked))
         count("failed", float(errors.sum()))
         count("refused", len(batch) - len(asked))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from driftline.metadata.package import ModelPackage
 from driftline.metadata.schema import ModelMetadata
 
+from ..opened import opened
 from .table import table
 
 
@@ -14,7 +14,7 @@ from .table import table
 @click.argument("path")
 def verify(path: str) -> None:
     """Says whether the package at PATH is whole: every file the one that was packed."""
-    package = ModelPackage.open(path)
+    package = opened(path)
     model = package.metadata.model
     files = len(package.metadata.files)
     click.echo(f"whole: {model.name} {model.version}, {files} files, digest {package.digest}")
@@ -24,7 +24,7 @@ def verify(path: str) -> None:
 @click.argument("path")
 def inspect(path: str) -> None:
     """Says on one screen what the package at PATH holds."""
-    metadata = ModelPackage.open(path).metadata
+    metadata = opened(path).metadata
     click.echo(overview(metadata))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -76,3 +77,16 @@ def serve(package, tmp_path):
     yield start
     for server in started:
         server.stop()
+
+
+@pytest.fixture
+def needed():
+    """The path of a program that the tests need; fails where it is not installed."""
+
+    def find(*names: str) -> str:
+        found = next(filter(None, map(shutil.which, names)), None)
+        if found is None:
+            pytest.fail(f"{names[0]} is not installed; .ci/run installs it")
+        return found
+
+    return find

@@ -288,10 +288,27 @@ def test_a_damaged_package_is_not_served_and_the_reason_is_said(tmp_path, harm, 
             capture_output=True,
             text=True,
             timeout=60,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
         )
         assert run.returncode == 1
+        assert not list(tmp_path.glob("driftline-*"))
         assert said in run.stderr
         assert run.stderr.count("\n") == 1
+
+
+def test_a_zip_is_served_and_what_it_unpacked_to_is_gone_afterwards(serve, tmp_path):
+    path = tmp_path / "package.zip"
+    served.package(path)
+    place = tmp_path / "temporary"
+    place.mkdir()
+    server = serve("--workers", "2", where=path, TMPDIR=str(place))
+    assert send(server, 20) == 20
+    assert len(list(place.glob("driftline-*"))) == 1
+    os.kill(server.workers()[0], signal.SIGKILL)
+    served.until(lambda: len(server.workers()) == 2)
+    assert send(server, 20) == 20
+    assert server.stop() == 0
+    assert list(place.glob("driftline-*")) == []
 
 
 def test_a_model_that_does_not_load_ends_the_service_with_the_reason(package, tmp_path):
