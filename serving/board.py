@@ -13,7 +13,7 @@ from msgspec import Struct
 from driftline.metadata.errors import SettingError
 
 from . import logs
-from .api import context, errors, live, security
+from .api import context, errors, live, metrics, security
 from .secret import Secret
 from .server import listener
 from .settings import is_loopback
@@ -45,6 +45,7 @@ def create_board(settings: BoardSettings) -> Flask:
     security.register(app, settings.token)
     errors.register(app)
     store = open_store(settings.state)
+    app.register_blueprint(metrics.blueprint(lambda: store, None))
     live.register(app, lambda: store, token=settings.token, threads=THREADS)
 
     @app.get("/livez", endpoint="health.livez")

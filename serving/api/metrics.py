@@ -1,0 +1,73 @@
+"""``GET /metrics``: the store's totals for Prometheus, the same from whichever worker answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from time import perf_counter
+
+from flask import Blueprint, Flask, Response, g, request
+from prometheus_client.core import Metric
+
+from ..engine import Engine
+from ..metrics import verdicts
+from ..metrics.alerts import AlertCollector
+from ..metrics.exposition import Exposition, Part, exposed
+from ..metrics.histogram import REQUEST
+from ..metrics.models import ModelCollector, Packaged
+from ..metrics.service import predicts
+from ..metrics.training import RunCollector
+from ..runs import Runs
+from ..session import Session
+from ..standing import Standing
+from ..stores.store import Store
+
+
+def blueprint(store: Callable[[], Store], engine: Engine | None) -> Blueprint:
+    """The route; without an `engine`, of trainings alone. `store` is asked once a request."""
+    routes = Blueprint("metrics", __name__)
+
+    @routes.get("/metrics")
+    def metrics() -> Response:
+        """The text in the format that the client prefers."""
+        now = time.time()
+        parts: list[Part] = [RunCollector(Runs(store()), now)]
+        if engine is None:
+            exposition = Exposition(parts, lambda: ())
+        else:
+            exposition = _served(engine, parts, now)
+        body, content_type = exposed(exposition, request.headers.get("Accept", ""))
+        return Response(body, content_type=content_type)
+
+    return routes
+
+
+def timed(app: Flask, session: Callable[[], Session]) -> None:
+    """Counts the seconds that prediction requests take, from their arrival to their answer."""
+
+    @app.before_request
+    def begin() -> None:
+        g.began = perf_counter()
+
+    @app.after_request
+    def finish(response: Response) -> Response:
+        if predicts(request.endpoint or "") and "began" in g:
+            for counter, by in REQUEST.one(perf_counter() - g.began).items():
+                session().noticed(counter, by)
+        return response
+
+
+def _served(engine: Engine, parts: list[Part], now: float) -> Exposition:
+    session, model = engine.monitor.session, engine.metadata.model
+    own = (model.name, model.version)
+
+    def remember(standing: Standing) -> None:
+        session.last_standing = standing
+
+    def fallback() -> Iterator[Metric]:
+        if session.last_standing is not None:
+            yield from verdicts.families({own: session.last_standing})
+
+    models = ModelCollector(session.store, own, now=now, remember=remember)
+    alerts = AlertCollector(model.name, session.desk.alerts)
+    return Exposition([models, alerts, Packaged(engine.metadata), *parts], fallback)

@@ -1,0 +1,1 @@
+"""Prometheus: what the store knows, the same from whichever worker is asked."""
