@@ -10,11 +10,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from driftline.metadata.package import ModelPackage
+from driftline.metadata.package import ModelPackage, Role
 from driftline.metadata.reference import Source
 from driftline.metadata.schema import ModelInfo
 
-from .export import check, export
+from .export import export
 from .latency import latency_baseline
 from .loss_curve import fit_loss_curve
 from .network import Cell, as_serving, parameters_finite, precision_of, predict
@@ -73,21 +73,25 @@ def write_package(
         order.path.parent.mkdir(parents=True, exist_ok=True)
         hidden = f".{order.path.name}.export."
         with tempfile.TemporaryDirectory(prefix=hidden, dir=order.path.parent) as folder:
-            exported = export(ended.network, run.inputs.specs, Path(folder))
-            check(exported.graph, run.first.inputs, run.first_outputs)
+            exported = export(
+                ended.network, run.inputs.specs, run.first.inputs, run.first_outputs, Path(folder)
+            )
+            ended.notes.extend([exported.note] if exported.note else [])
+            serves = ended.network if exported.graph is None else exported.graph
             one = [each[:1] for each in run.first.inputs]
-            serving = Serving(
-                run.inputs.specs,
-                run.outputs.specs,
-                latency_baseline(lambda: predict(exported.graph, one)),
-            )
+            latency = latency_baseline(lambda: predict(serves, one))
             metadata = assembled(
-                _info(order, ended.network), training, findings, serving,
-                thresholds=order.thresholds, notes=ended.notes,
-            )  # fmt: skip
-            return ModelPackage.write(
-                order.path, metadata, {"checkpoint": exported.checkpoint, "model": exported.model}
+                _info(order, ended.network),
+                training,
+                findings,
+                Serving(exported.inputs, run.outputs.specs, latency),
+                thresholds=order.thresholds,
+                notes=ended.notes,
             )
+            files: dict[Role, Path | str] = {"checkpoint": exported.checkpoint}
+            if exported.model is not None:
+                files["model"] = exported.model
+            return ModelPackage.write(order.path, metadata, files)
 
 
 def _merged(shares: list[DataStatistics], notes: list[str]) -> DataStatistics:
