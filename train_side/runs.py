@@ -85,7 +85,7 @@ class RunFolder:
     def end(self, step: int, reason: str, dropped: int) -> None:
         """Writes the line with which a process ends by itself."""
         by_itself = reason in (FINISHED, STOPPED)
-        sentence = f"The training has {reason}." if reason == FINISHED else f"It ended: {reason}."
+        sentence = f"The training has {reason}." if by_itself else f"It ended: {reason}."
         self._tell("ended", step, "info" if by_itself else "warning", sentence)
         self.journal.append(End(time=stamp(time.time()), step=step, reason=reason, dropped=dropped))
 

@@ -95,6 +95,8 @@ class Session:
         done = time.perf_counter()
         when = time.time()
         self.worker.put(Sample(step.number, step.epoch, when, values, self.clock.rows))
+        if step.deep:  # rare, and what it shows may want to be acted on
+            self.worker.wake()
         depth: Depth = "deep" if step.deep else "light"
         self.sampler.took(depth, self._hooks + done - now, done - self._began_at, done)
         return values

@@ -71,6 +71,10 @@ class Worker(Generic[T]):
             self._thread.start()
         return True
 
+    def wake(self) -> None:
+        """Has what was put handled at once."""
+        self._wakes.put(True)
+
     def flush(self, seconds: float) -> bool:
         """True once all that was put before is handled; False after `seconds`."""
         if self._thread is None or os.getpid() != self._pid:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..point import GRADIENT
 from .rule import RULES, Rule, View
 
@@ -32,7 +34,8 @@ class GradientVanishing(Rule):
             if name.startswith(GRADIENT):
                 parameter = name[len(GRADIENT) :]
                 layer = parameter.rpartition(".")[0] or parameter
-                largest[layer] = max(largest.get(layer, 0.0), each)
+                # NaN is no small gradient: it must not lose against 0.
+                largest[layer] = max(largest.get(layer, 0.0), each if each >= 0 else math.inf)
         small = [layer for layer, each in largest.items() if each < self.limit]
         if not small:
             return None
