@@ -8,18 +8,18 @@ import pytest
 import served
 
 from driftline.metadata.errors import StoreError
+from driftline.serving.columns import Columns
 from driftline.serving.courier import Courier
 from driftline.serving.stores.memory import MemoryStore
 from driftline.serving.stores.store import Delta
 
-LAYOUT = served.metadata().reference.layout
+METADATA = served.metadata()
+LAYOUT = METADATA.reference.layout
+COLUMNS = Columns(METADATA)
 
 
 def counts(rows: int, seed: int = 0):
-    from driftline.serving.columns import Columns
-
-    matrix = Columns(served.metadata()).matrix("input", {"x": served.rows(rows, seed)})
-    return LAYOUT.count("input", matrix)
+    return LAYOUT.count("input", COLUMNS.matrix("input", {"x": served.rows(rows, seed)}))
 
 
 class Flaky:
