@@ -9,13 +9,42 @@ from msgspec import Struct
 LATENCY_EDGES: tuple[float, ...] = tuple(float(f"{10 ** (-4 + 6 * i / 63):.4g}") for i in range(64))
 
 
+class Reliability(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How often predictions of like confidence were right, over the cells of a signal.
+
+    For each cell of `signal` (the top probability) the held-out `rows` in it, how many of them were
+    `right`, and the mean of their calibrated `confidence`, None in an empty cell. Confidences above
+    `threshold` make up the same share of all these rows as those that were right (Garg et al. 2022,
+    "Leveraging Unlabeled Data to Predict Out-of-Distribution Performance").
+    """
+
+    signal: str
+    rows: tuple[int, ...]
+    right: tuple[int, ...]
+    confidence: tuple[float | None, ...]
+    threshold: float
+
+
+class UsualError(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A regression's error that nine in ten held-out rows stay within.
+
+    `limit` is the `within`-th smallest absolute error of `rows`, so that the share of new errors
+    beyond it is, without a change, exactly one draw from Beta(rows + 1 − within, within).
+    """
+
+    limit: float
+    within: int
+    rows: int
+
+
 class Quality(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How right and how sure the model was on the reference data.
 
     `temperature` divides the logits so that confidence matches accuracy (Guo et al. 2017, "On
     Calibration of Modern Neural Networks"); `ece_before` and `ece_after` are the expected
     calibration errors (15 equal-width bins) without and with it. `confusion[i][j]` counts rows of
-    true class i predicted as j. For regression `mae` and `rmse` stand in their place.
+    true class i predicted as j. `reliability` is there where each row has one class. For regression
+    `mae`, `rmse` and, with one target, `usual_error` stand in their place.
     """
 
     rows: int
@@ -24,8 +53,10 @@ class Quality(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ece_before: float | None = None
     ece_after: float | None = None
     confusion: tuple[tuple[int, ...], ...] | None = None
+    reliability: Reliability | None = None
     mae: float | None = None
     rmse: float | None = None
+    usual_error: UsualError | None = None
 
 
 class LatencyBaseline(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

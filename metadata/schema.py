@@ -240,11 +240,29 @@ def _check(metadata: ModelMetadata) -> None:
     names = [each.name for each in metadata.reference.signals]
     if len(set(names)) != len(names):
         raise MetadataError("reference.signals", "two signals share a name")
+    _check_reliability(metadata)
     sources = {spec.name for spec in metadata.inputs + metadata.outputs}
     for index, extraction in enumerate(metadata.extractions):
         if extraction.source not in sources:
             reason = f"{extraction.source!r} is neither an input nor an output"
             raise MetadataError(f"extractions[{index}].source", reason)
+
+
+def _check_reliability(metadata: ModelMetadata) -> None:
+    found = metadata.quality.reliability if metadata.quality else None
+    if found is None:
+        return
+    where = "quality.reliability"
+    sizes = {each.name: each.signal.partition.size for each in metadata.reference.signals}
+    if found.signal not in sizes:
+        raise MetadataError(f"{where}.signal", f"{found.signal!r} is not there")
+    for field in ("rows", "right", "confidence"):
+        length = len(getattr(found, field))
+        if length != sizes[found.signal]:
+            reason = f"{sizes[found.signal]} entries wanted, {length} found"
+            raise MetadataError(f"{where}.{field}", reason)
+    if any(not 0 <= right <= rows for rows, right in zip(found.rows, found.right, strict=True)):
+        raise MetadataError(f"{where}.right", "must be from 0 to the rows of the cell")
 
 
 def _refuse_nonfinite(value: Any, path: str) -> None:

@@ -1,0 +1,142 @@
+"""Harm: has accuracy fallen, now that labels have arrived?
+
+Podkopaev and Ramdas 2022, "Tracking the risk of a deployed model and detecting harmful distribution
+shifts": inputs may drift as they like, harm is when errors become more frequent than a tolerance
+allows. Without harm the e-value stays small with the promised probability, however often and in
+whatever order labels arrive, as long as whether one arrives does not depend on what it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from msgspec import Struct
+from scipy.special import betaincinv
+
+from driftline.metadata.quality import Quality
+from driftline.metadata.signals import Floats
+from driftline.metadata.thresholds import Rule, Thresholds
+
+from .episode import FIRED
+from .judge import judge
+from .rate import log_rise
+from .single import Pair, single_reference, single_ring
+from .verdict import Verdict
+
+TOLERANCE = 0.05
+
+
+class Harm(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What labels say about accuracy.
+
+    `accuracy` is that of the `rows` labelled predictions in the window with its 95 % interval from
+    `low` to `high` (Jeffreys; for one look, not for many), None where there is none. `harmful`
+    rests on the e-detector alone: log₁₀ of it is `evidence_log10`, and the promise on false alarms
+    asks for `needed_log10`. `since` is the estimated onset in unix seconds.
+    """
+
+    rows: int
+    accuracy: float | None
+    low: float | None
+    high: float | None
+    tolerance: float
+    harmful: bool
+    evidence_log10: float
+    needed_log10: float
+    since: int | None
+    verdict: Verdict
+
+
+def harm(
+    quality: Quality,
+    buckets: Mapping[int, Pair],
+    *,
+    width: int,
+    thresholds: Thresholds | None = None,
+    tolerance: float = TOLERANCE,
+    previous: Harm | None = None,
+) -> Harm | None:
+    """Whether accuracy fell below the packaged one minus `tolerance`; None if none was packaged.
+
+    Args:
+        quality: of the package. For a regression with a usual error, "right" is an error within it.
+        buckets: start of each time bucket → how many labelled predictions of its requests were
+            (right, wrong). Late labels go to the bucket of their request.
+        width: seconds of a bucket.
+        thresholds: of which only the promise on false alarms is taken; it holds for this alone.
+        tolerance: how far accuracy may fall before it is harm.
+        previous: what was said before.
+
+    Raises:
+        ValueError: a count is below 0.
+    """
+    weights = weights_of(quality, tolerance)
+    if weights is None:
+        return None
+    ring = single_ring(width, buckets)
+    promise = (thresholds or Thresholds()).false_alarms
+    verdict = judge(
+        single_reference("wrong", "output", weights),
+        ring,
+        # The tolerance is the floor: no second one is wanted.
+        thresholds=Thresholds(false_alarms=promise, default=Rule(rise=0.0)),
+        previous=previous.verdict if previous else None,
+    )
+    right, wrong = (int(each) for each in ring.cells.sum(axis=0))
+    low, high = jeffreys(right, wrong) if right + wrong else (None, None)
+    return Harm(
+        rows=right + wrong,
+        accuracy=right / (right + wrong) if right + wrong else None,
+        low=low,
+        high=high,
+        tolerance=tolerance,
+        harmful=verdict.state in FIRED,
+        evidence_log10=verdict.evidence_log10,
+        needed_log10=-float(np.log10(verdict.alpha)),
+        since=verdict.onset,
+        verdict=verdict,
+    )
+
+
+def weights_of(quality: Quality, tolerance: float) -> tuple[float, float] | None:
+    """Beta parameters (right, wrong) of a reference as large as the package's and worse by
+    `tolerance`; None where the package does not say how right the model was."""
+    if quality.usual_error is not None:
+        n, within = quality.usual_error.rows, quality.usual_error.within
+        right, wrong = float(within), float(n + 1 - within)
+    elif quality.accuracy is not None and quality.rows:
+        # A multi-label model's accuracy is that of its decisions, several a row.
+        judged = sum(map(sum, quality.confusion)) if quality.confusion else quality.rows
+        right = quality.accuracy * judged + 0.5
+        wrong = judged + 1 - right
+    else:
+        return None
+    total = right + wrong
+    rate = min(wrong / total + tolerance, 1 - 0.5 / total)
+    return total * (1 - rate), total * rate
+
+
+def log_harm(quality: Quality, tolerance: float, right: Floats, wrong: Floats) -> Floats:
+    """ln of the e-value that accuracy is below the packaged one minus `tolerance`, elementwise.
+
+    The null's law is that of a reference as large as the package's and worse by the tolerance, so
+    the packaged accuracy's own sampling error is in it. Rates are one-sided: being better is no
+    evidence.
+
+    Raises:
+        ValueError: the package does not say how right the model was.
+    """
+    weights = weights_of(quality, tolerance)
+    if weights is None:
+        raise ValueError("the package holds no accuracy")
+    counts = np.stack(np.broadcast_arrays(right, wrong), axis=-1).astype(np.float64)
+    flat = log_rise(np.array([weights]), counts.reshape(1, -1, 2), np.ones(1))
+    return np.asarray(flat[0].reshape(counts.shape[:-1]))
+
+
+def jeffreys(right: int, wrong: int) -> tuple[float, float]:
+    """The 95 % interval of a share (Brown, Cai and DasGupta 2001), its ends 0 and 1 at the ends."""
+    low = float(betaincinv(right + 0.5, wrong + 0.5, 0.025)) if right else 0.0
+    high = float(betaincinv(right + 0.5, wrong + 0.5, 0.975)) if wrong else 1.0
+    return low, high
