@@ -36,7 +36,7 @@ def pictures(metadata: ModelMetadata, series: Series, store: Store) -> dict[str,
         service = service + counts
     return {
         "signals": {each.name: bars(each, window) for each in reference.signals},
-        "classes": _classes(reference, window),
+        "classes": _classes(reference, window, metadata.class_names),
         "confidence": _service_cells(service, "confidence", None),
         "latency": _service_cells(
             service,
@@ -47,7 +47,7 @@ def pictures(metadata: ModelMetadata, series: Series, store: Store) -> dict[str,
 
 
 def bars(each: SignalReference, window: Counts) -> dict[str, Any]:
-    """At most `BARS` bars; neighbours are joined so that each bar is about as much reference."""
+    """At most `BARS` bars, each of as many neighbouring cells."""
     usual = np.asarray(each.weights, dtype=np.float64)
     found = window.of(each.name).astype(np.float64)
     if isinstance(each.signal.partition, Categorical) and len(usual) > BARS:
@@ -57,7 +57,7 @@ def bars(each: SignalReference, window: Counts) -> dict[str, Any]:
         usual = np.append(usual[keep], usual[rest].sum() + usual[-1])
         found = np.append(found[keep], found[rest].sum() + found[-1])
     else:
-        starts = np.unique(np.linspace(0, len(usual), min(BARS, len(usual)) + 1).astype(int)[:-1])
+        starts = np.arange(0, len(usual), -(-len(usual) // BARS))
         usual, found = np.add.reduceat(usual, starts), np.add.reduceat(found, starts)
     return {
         "kind": each.signal.kind,
@@ -66,14 +66,19 @@ def bars(each: SignalReference, window: Counts) -> dict[str, Any]:
     }
 
 
-def _classes(reference: Reference, window: Counts) -> list[dict[str, Any]]:
-    """Shares by class of each categorical output, the largest change first."""
+def _classes(
+    reference: Reference, window: Counts, classes: tuple[str, ...]
+) -> list[dict[str, Any]]:
+    """Shares by class of each categorical output; the last cell, all the rest, has no name."""
     told = []
     for each in reference.signals:
         partition = each.signal.partition
         if each.signal.group != "output" or not isinstance(partition, Categorical):
             continue
-        names = list(each.labels) or [f"{value:g}" for value in partition.values]
+        names = list(each.labels) or [
+            classes[int(value)] if value in range(len(classes)) else f"{value:g}"
+            for value in partition.values
+        ]
         usual = _shares(np.asarray(each.weights, dtype=np.float64))
         found = _shares(window.of(each.name).astype(np.float64))
         rows = [

@@ -13,12 +13,13 @@ DRIFT: dict[str, tuple[str, str]] = {
     "since": ("since {}", "自 {} 起"),
     "for": ("for {}", "已持续 {}"),
     "sure": (
-        "Evidence 1 to {}: traffic like the reference would look like this less than once in {} "
-        "checks.",
-        "证据 1:{}:若与参考一致,{} 次检查中不足一次会如此。",
+        "Evidence for a change: {} to 1; {} to 1 is needed.",
+        "变化的证据:{} 比 1;判定需要 {} 比 1。",
     ),
+    "under_one": ("under 1", "不足 1"),
+    "which": ("Changed:", "发生变化:"),
+    "and_more": ("and {} more", "另有 {} 个"),
     "promise": ("False alarms: at most {}.", "误报:至多 {}。"),
-    "independent": ("Assumes independent requests.", "假定各请求相互独立。"),
     "hurts_yes": (
         "Accuracy is estimated at {}, {} points below the package.",
         "估计准确率 {},比打包时低 {} 个百分点。",
@@ -154,6 +155,10 @@ DRIFT: dict[str, tuple[str, str]] = {
     "p_created": ("Packaged", "打包时间"),
     "p_trained": ("Trained on", "训练数据"),
     "p_reference": ("Reference", "参考"),
+    "p_parameters": ("parameters", "个参数"),
+    "source_held_out": ("held-out data", "留出数据"),
+    "source_training_batches": ("training batches", "训练批次"),
+    "source_production": ("production traffic", "生产流量"),
     "p_digest": ("Digest", "摘要"),
     "p_framework": ("Framework", "框架"),
     "h_store": ("Store", "存储"),

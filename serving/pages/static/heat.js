@@ -49,7 +49,7 @@ export class Heat {
     const rows = [...told.steps.keys()].filter((row) => Object.values(series).some((each) => each.values[row] !== null));
     const pick = (values) => rows.map((row) => values[row]);
     const layers = {
-      run: told.run, after: told.after, sampled: false, steps: pick(told.steps), unix_times: pick(told.unix_times),
+      run: told.run, life: told.life, after: told.after, sampled: false, steps: pick(told.steps), unix_times: pick(told.unix_times),
       series: Object.fromEntries(Object.entries(series).map(([name, each]) => [name, { values: pick(each.values) }])),
     };
     if (!this.series) {

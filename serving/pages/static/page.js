@@ -5,11 +5,11 @@ const data = JSON.parse($("page-data").textContent);
 export const lang = data.lang;
 export const locale = lang === "zh" ? "zh-Hans" : "en";
 
-/** A text of the page, its {} filled in one after the other. */
+/** A text of the page, its {} filled in one after the other; those without a value stay. */
 export function say(key, ...values) {
   const said = data.words[key] ?? key;
   let at = 0;
-  return said.replace(/\{\}/g, () => String(values[at++] ?? ""));
+  return said.replace(/\{\}/g, (gap) => (at < values.length ? String(values[at++] ?? "") : gap));
 }
 
 /** True when there is such a text. */

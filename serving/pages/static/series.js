@@ -14,20 +14,23 @@ export class Series {
     this.times = [];
     this.names = new Map();
     this.events = [];
-    this.after = 0;
+    this.life = undefined;
+    this.after = 0; // 0: the whole is wanted
     this.sampled = false;
   }
 
   /** Takes the whole run, as the service down-sampled it. */
   load(told) {
     this.clear();
+    this.life = told.life;
     this.#add(told);
-    this.overview = told;
   }
 
   /** Takes what came since; a batch that is there already changes nothing. */
   append(told) {
-    if (told.after <= this.after) return;
+    // Somebody removed the run and began it anew: what is here is of its former life.
+    if (told.life !== this.life) this.clear();
+    if (!this.after || told.after <= this.after) return;
     this.#add(told);
     if (this.steps.length > MOST) this.#coarsen();
   }

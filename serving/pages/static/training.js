@@ -4,13 +4,13 @@ import { count, duration, number, time } from "./format.js";
 import { Board, Line } from "./board.js";
 import { Heat } from "./heat.js";
 import { Live } from "./live.js";
-import { LAYER, title, unit } from "./metrics.js";
+import { LAYER, section, title, unit } from "./metrics.js";
 import { ask, say } from "./page.js";
 import { Series } from "./series.js";
 
 const MOST_SHOWN = 8;
 const TILES = ["loss", "lr", "grad_norm", "samples_per_second"];
-const MORE_TILES = 3;
+const MOST_TILES = 8;
 const runs = new Map(); // name → overview, the one heard of last first
 const shown = new Map(); // name → Line, in the order chosen
 let chosen = false; // by hand; until then the page follows the newest run
@@ -95,23 +95,33 @@ function heading() {
   $("run-state").dataset.state = told?.state ?? "";
   $("waiting").hidden = line.whole.steps.length > 0;
   text($("waiting"), runs.size && !told ? say("gone") : say("no_points"));
-  $("report").hidden = !told?.report;
-  $("report").href = `/runs/${encodeURIComponent(name)}/report`;
+  if (told) reported(name, told.state);
+}
+
+/** Offers the training's report; asked for when the run is opened and when it falls silent. */
+let asked = "";
+async function reported(name, now) {
+  if (asked === `${now} ${name}`) return;
+  asked = `${now} ${name}`;
+  const path = `/runs/${encodeURIComponent(name)}`;
+  const told = await ask(path);
+  $("report").hidden = !told.report;
+  $("report").href = `${path}/report`;
 }
 
 function tiles() {
   const line = front();
   if (!line) return;
   const series = line.whole;
-  const custom = [...series.names.keys()].filter((name) => !TILES.includes(name) && !name.includes("/") && name !== "lr_scheduled" && name !== "epoch");
-  const names = [...TILES.filter((name) => series.names.has(name)), ...custom.slice(0, MORE_TILES)];
+  const custom = [...series.names.keys()].filter((name) => section(name) === "custom");
+  const names = [...TILES, ...custom].filter((name) => series.names.has(name));
   const last = series.steps.length - 1;
   const told = [
     [say("step"), count(series.lastStep), ""],
     ...(series.names.has("epoch") ? [[say("epoch"), number(series.latest("epoch")?.value), ""]] : []),
-    ...names.map((name) => [title(name), number(series.latest(name)?.value), unit(name)]),
     [say("elapsed"), last < 0 ? "–" : duration(series.times[last] - series.times[0]), ""],
-  ];
+    ...names.map((name) => [title(name), number(series.latest(name)?.value), unit(name)]),
+  ].slice(0, MOST_TILES);
   const place = $("tiles");
   while (place.children.length > told.length) place.lastChild.remove();
   told.forEach(([name, value, unitOf], at) => {

@@ -1,0 +1,116 @@
+// The verdict in words a person understands, and the four facts below it.
+import { $, h, icon, text } from "./dom.js";
+import { around, count, duration, ms, number, percent, power, time } from "./format.js";
+import { small } from "./bars.js";
+import { lang, say } from "./page.js";
+
+const NAMED = 6;
+
+/** A sentence of the service with its UTC times turned into the viewer's own. */
+export function localised(sentence) {
+  const parts = sentence.split(/(\d{4}-\d\d-\d\d \d\d:\d\dZ)/);
+  return parts.map((part) => (/^\d{4}-.*Z$/.test(part) ? time(part.replace(" ", "T")) : part));
+}
+
+/** Fills the head of the page. `open(name)` shows a signal. */
+export function verdict(drift, sentences, open) {
+  const { state } = drift;
+  $("verdict").dataset.state = state;
+  $("mark").replaceChildren(icon(state));
+  text($("state"), say(`state_${state}`));
+  const lasting = (Date.parse(drift.evaluated) - Date.parse(drift.since)) / 1000;
+  $("since").replaceChildren(...(state === "no_data" ? [] : [
+    ...around(say("since"), time(drift.since)), ` · ${say("for", duration(Math.max(0, lasting)))}`,
+  ]));
+  $("sentence").replaceChildren(...localised(sentences.sentence ?? drift.sentence));
+  $("sure").replaceChildren(...sure(drift, open));
+  const next = advice(drift);
+  $("next").hidden = !next;
+  $("next").replaceChildren(h("b", {}, say("what_next")), " ", next ?? "");
+}
+
+function sure(drift, open) {
+  const said = [];
+  const changed = drift.signals.filter((each) => each.state === drift.state);
+  if (["drift", "warning"].includes(drift.state)) {
+    const chips = changed.slice(0, NAMED).map((each) => h("button", { type: "button", class: "chip", onclick: () => open(each.name) }, each.name));
+    const left = changed.length - chips.length;
+    if (chips.length) said.push(h("li", { class: "chips" }, say("which"), chips, left ? say("and_more", left) : null));
+  }
+  if (["drift", "warning", "stable"].includes(drift.state)) {
+    const has = drift.evidence < 0 ? say("under_one") : power(drift.evidence);
+    said.push(h("li", {}, say("sure", has, power(-Math.log10(drift.false_alarm.alpha)))));
+    said.push(h("li", {}, hurt(drift.accuracy)));
+  }
+  said.push(h("li", {}, say("promise", promised(drift.false_alarm.at_most))));
+  return said;
+}
+
+/** "1 per 30d" in the page's language. */
+function promised(told) {
+  const found = /^([\d.]+) per ([\d.]+) ?([smhd])$/.exec(told);
+  if (!found) return told;
+  const unit = say({ s: "second", m: "minute", h: "hour", d: "day" }[found[3]]);
+  return lang === "zh" ? `每 ${found[2]} ${unit} ${found[1]} 次` : `${found[1]} per ${found[2]} ${unit}`;
+}
+
+function hurt({ packaged, estimated }) {
+  const now = typeof estimated === "object" && estimated !== null ? estimated.value ?? estimated.mean : estimated;
+  if (now === null || now === undefined) return say("hurts_unknown");
+  const loss = packaged === null ? 0 : 100 * (packaged - now);
+  return loss >= 1 ? say("hurts_yes", percent(now), loss.toFixed(1)) : say("hurts_no", percent(now));
+}
+
+function advice(drift) {
+  if (drift.state === "no_data") return say("no_data_hint");
+  if (drift.state === "insufficient_data") {
+    const needed = Math.min(...drift.signals.filter((each) => each.state === "insufficient_data").map((each) => each.needed));
+    return say("insufficient_hint", count(drift.window.rows), Number.isFinite(needed) ? count(needed) : "?");
+  }
+  return { drift: say("next_drift"), warning: say("next_warning") }[drift.state] ?? null;
+}
+
+/** The cards: requests, confidence, latency, accuracy. */
+export function facts(drift, pictures) {
+  const { window, confidence, latency, accuracy } = drift;
+  $("requests").replaceChildren(
+    h("p", { class: "big" }, count(window.requests)),
+    h("p", {}, window.from ? around(say("window"), time(window.from), time(window.to)) : say("none")),
+    h("p", {}, `${say("rows", count(window.rows))} · ${say("total", count(window.requests_total))}`));
+  const low = confidence.limit !== null && confidence.low_share !== null;
+  const sureness = Object.keys(pictures.signals).find((name) => name.endsWith("top_probability"));
+  $("confidence").replaceChildren(
+    h("p", { class: "big" }, number(confidence.mean, 3), " ", h("small", {}, confidence.mean === null ? "" : say("confidence_mean"))),
+    h("p", {}, confidence.reference_mean === null ? "" : say("reference_value", number(confidence.reference_mean, 3))),
+    h("p", {}, low ? say("low_share", percent(confidence.low_share), number(confidence.limit, 2)) : ""),
+    sureness ? small(sureness, pictures.signals[sureness]) : "");
+  $("latency").replaceChildren(...latencies(latency));
+  $("accuracy").replaceChildren(...accuracies(accuracy));
+}
+
+function latencies(latency) {
+  const base = latency.baseline;
+  const rows = ["p50", "p95", "p99"].map((name) => h("tr", {}, h("th", { scope: "row" }, name),
+    h("td", { class: "num" }, ms(latency[`${name}_ms`])),
+    h("td", { class: "num" }, base && base[`${name}_ms`] ? `/ ${ms(base[`${name}_ms`])}` : "")));
+  const said = [
+    latency.p50_ratio !== null && latency.p50_ratio !== undefined ? say("slower", number(latency.p50_ratio, 2)) : null,
+    latency.slow_share && latency.limit_ms ? say("slow_share", percent(latency.slow_share), number(latency.limit_ms)) : null,
+    latency.error_share ? say("errors", percent(latency.error_share)) : null,
+  ].filter(Boolean);
+  return [h("table", {}, h("tbody", {}, rows)), h("p", { class: latency.error_share ? "bad" : "" }, said.join(" · "))];
+}
+
+function accuracies(accuracy) {
+  const value = (told) => (typeof told === "object" && told !== null ? told.value ?? told.mean ?? told.accuracy ?? null : told);
+  const real = value(accuracy.labelled ?? accuracy.with_labels ?? accuracy.real ?? null);
+  const estimated = value(accuracy.estimated);
+  const first = real ?? estimated;
+  const rows = [["acc_real", real], ["acc_estimated", estimated], ["acc_packaged", value(accuracy.packaged)]]
+    .filter(([, told]) => told !== null && told !== undefined && told !== first);
+  return [
+    h("p", { class: "big" }, first === null || first === undefined ? "–" : percent(first), " ",
+      h("small", {}, first === null || first === undefined ? say("acc_none") : say(real !== null ? "acc_real" : "acc_estimated"))),
+    ...rows.map(([key, told]) => h("p", {}, `${say(key)} ${percent(told)}`)),
+  ];
+}
