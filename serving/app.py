@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
+
 from flask import Flask, Response, request
 
 from driftline.metadata.package import ModelPackage
 
-from . import predictor
-from .alerts.alerts import AlertSettings
-from .alerts.sink import SinkSettings
-from .api import context, drift, errors, health, live, metadata, metrics, predict, security
-from .engine import Engine
-from .hooks import InferenceMonitor
-from .session import Plan
+from .alerting import alerts_of
+from .api import alerts, context, drift, errors, health, live, metadata, metrics, predict, security
+from .hooks.monitor import InferenceMonitor
+from .hooks.session import Plan
+from .model import predictor
+from .model.engine import Engine
 from .settings import Settings
 
 BLUEPRINTS = (predict, drift, metadata, health)
@@ -47,24 +48,7 @@ def plan_of(settings: Settings, package: ModelPackage) -> Plan:
         false_alarms=settings.false_alarms,
         low_confidence=settings.low_confidence,
         latency_ms=settings.latency_ms,
-        alerts=alerts_of(settings),
-    )
-
-
-def alerts_of(settings: Settings) -> AlertSettings:
-    """Whom the settings want to be told."""
-    sinks = [SinkSettings(name="log", kind="log")]
-    if settings.alert_webhook is not None:
-        sinks.append(
-            SinkSettings(
-                name="webhook",
-                kind="cloudevents",
-                url=settings.alert_webhook,
-                secret=settings.alert_secret,
-            )
-        )
-    return AlertSettings(
-        sinks=tuple(sinks), quiet_seconds=settings.alert_quiet, group_seconds=settings.alert_group
+        alerts=alerts_of(settings, os.environ),
     )
 
 
@@ -79,6 +63,7 @@ def wired(engine: Engine, settings: Settings) -> Flask:
     errors.register(app)
     for module in BLUEPRINTS:
         app.register_blueprint(module.blueprint)
+    app.register_blueprint(alerts.blueprint(lambda: engine.monitor.session.desks))
     app.register_blueprint(metrics.blueprint(lambda: engine.monitor.session.store, engine))
     live.register(
         app,

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import os
 import socket
+import time
+from contextlib import suppress
 from typing import Any
+from uuid import uuid4
 
 from flask import Flask, Response
 from gunicorn.app.base import BaseApplication
 from msgspec import Struct
 
-from driftline.metadata.errors import SettingError
+from driftline.metadata.errors import SettingError, StoreError
 
 from . import logs
-from .api import context, errors, live, metrics, security
+from .alerts.alerts import AlertSettings
+from .alerts.sink import SinkSettings
+from .api import alerts, context, errors, live, metrics, security
+from .evaluation.desk import Desk, resigned
+from .hooks.background import Background
+from .hooks.desks import trainings
+from .hooks.fence import Fence
 from .secret import Secret
 from .server import listener
 from .settings import is_loopback
 from .stores.opening import open_store
 
+CLOSING = "driftline.closing"
+TURN_SECONDS = 1.0
 MOST_BODY = 16 * 2**20
 GRACEFUL = 10
 WORKERS = 2
@@ -35,6 +46,7 @@ class BoardSettings(Struct, frozen=True, kw_only=True):
     token: Secret | None = None
     allow_anonymous: bool = False
     log_level: str = "info"
+    alerts: AlertSettings = AlertSettings(sinks=(SinkSettings(name="log", kind="log"),))
 
 
 def create_board(settings: BoardSettings) -> Flask:
@@ -45,6 +57,11 @@ def create_board(settings: BoardSettings) -> Flask:
     security.register(app, settings.token)
     errors.register(app)
     store = open_store(settings.state)
+    desk = trainings(settings.alerts, store, f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex}")
+    turns = Background("alerts", lambda: _turn(desk), seconds=TURN_SECONDS, fence=Fence())
+    turns.start()
+    app.extensions[CLOSING] = lambda: _close(turns, desk)
+    app.register_blueprint(alerts.blueprint(lambda: (desk,)))
     app.register_blueprint(metrics.blueprint(lambda: store, None))
     live.register(app, lambda: store, token=settings.token, threads=THREADS)
 
@@ -60,6 +77,16 @@ def create_board(settings: BoardSettings) -> Flask:
     return app
 
 
+def _turn(desk: Desk) -> None:
+    with suppress(StoreError):  # the next turn comes
+        desk.turn(time.time())
+
+
+def _close(turns: Background, desk: Desk) -> None:
+    turns.stop()
+    resigned(desk)
+
+
 def serve_board(settings: BoardSettings) -> None:
     """Serves until SIGTERM or SIGINT; ends the process.
 
@@ -69,7 +96,9 @@ def serve_board(settings: BoardSettings) -> None:
     if not settings.token and not settings.allow_anonymous and not is_loopback(settings.host):
         reason = f"{settings.host} is reached by others; set a token, or --allow-anonymous"
         raise SettingError("host", reason)
-    open_store(settings.state).close()
+    store = open_store(settings.state)
+    trainings(settings.alerts, store, "check")
+    store.close()
     # State in memory is one process's own.
     workers = 1 if settings.state.startswith("memory:") else WORKERS
     _Board(settings, listener(settings.host, settings.port), workers).run()
@@ -98,6 +127,7 @@ class _Board(BaseApplication):  # type: ignore[misc]
             "logconfig_dict": logs.config(self._settings.log_level),
             "proc_name": f"driftline board {host}:{port}",
             "post_worker_init": live.worker_began,
+            "worker_exit": _worker_exit,
         }
         for name, value in chosen.items():
             self.cfg.set(name, value)
@@ -105,3 +135,9 @@ class _Board(BaseApplication):  # type: ignore[misc]
     def load(self) -> Flask:
         """The worker's application. Called after the fork."""
         return create_board(self._settings)
+
+
+def _worker_exit(server: Any, worker: Any) -> None:
+    application = getattr(worker, "wsgi", None)
+    if isinstance(application, Flask):
+        application.extensions[CLOSING]()

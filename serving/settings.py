@@ -10,7 +10,7 @@ import ipaddress
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -23,7 +23,11 @@ PREFIX = "DRIFTLINE_"
 SLOW_BUCKET = 3600
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 # Variables that carry a secret's file name instead of the secret.
-_FILES = {"token_file": "token", "alert_secret_file": "alert_secret"}
+_FILES = {
+    "token_file": "token",
+    "alert_secret_file": "alert_secret",
+    "alert_sinks_file": "alert_sinks",
+}
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -36,9 +40,14 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     - `bucket`: seconds a time bucket lasts.
     - `false_alarms`: such as ``"1 per 30d"``; None takes what the package says.
     - `low_confidence`, `latency_ms`: plain limits; None takes what the package says.
+    - `alerts`: a file that says whom to tell and how (`alerts/file.py`); an option below wins over
+      what it says.
+    - `alert_sinks`: receivers as ``kind=URL``, separated by spaces.
     - `alert_webhook`, `alert_secret`: where CloudEvents go, and what signs them.
     - `alert_quiet`: seconds a condition must be clear before its alert is resolved; `alert_group`:
       seconds a new alert waits for what comes in the same moment.
+    - `alert_language`: of messages to people, en or zh; `alert_link`: the address of the pages in
+      them.
     - `token`: the bearer token clients must send; `allow_anonymous` lets a service without one
       listen beyond loopback.
     - `predictor`: ``module:function``, called with the package, where it is no MindIR.
@@ -58,10 +67,14 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     false_alarms: str | None = None
     low_confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
     latency_ms: Annotated[float, Meta(gt=0)] | None = None
+    alerts: str | None = None
+    alert_sinks: Secret | None = None
     alert_webhook: Secret | None = None
     alert_secret: Secret | None = None
-    alert_quiet: Annotated[float, Meta(ge=0, le=86400)] = 300.0
-    alert_group: Annotated[float, Meta(ge=0, le=3600)] = 5.0
+    alert_quiet: Annotated[float, Meta(ge=0, le=86400)] | None = None
+    alert_group: Annotated[float, Meta(ge=0, le=3600)] | None = None
+    alert_language: Literal["en", "zh"] | None = None
+    alert_link: Annotated[str, Meta(pattern=r"^https?://[^\s]+$")] | None = None
     token: Secret | None = None
     allow_anonymous: bool = False
     predictor: Annotated[str, Meta(pattern=r"^[\w.]+:\w+$")] | None = None
@@ -151,7 +164,7 @@ def _from_text(name: str, text: str) -> Any:
         return seconds(text, name)
     if name == "batch_sizes":
         return [part.strip() for part in text.split(",")]
-    if name in ("token", "alert_secret", "alert_webhook"):
+    if name in ("token", "alert_secret", "alert_webhook", "alert_sinks"):
         return _secret(name, text)
     return text
 

@@ -17,6 +17,7 @@ from .kinds import sinks
 from .patience import Patience
 from .routes import Route
 from .sink import Limit, Outcome, Sink, SinkSettings
+from .tolerance import Tolerance
 
 __all__ = [
     "Alert",
@@ -34,6 +35,7 @@ __all__ = [
     "SinkHealth",
     "SinkSettings",
     "Text",
+    "Tolerance",
     "from_breaches",
     "from_verdict",
     "sinks",

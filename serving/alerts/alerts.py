@@ -27,6 +27,7 @@ from .ledger import Book, Ledger
 from .outbox import Outbox
 from .patience import Patience
 from .sink import Sink, SinkSettings
+from .tolerance import Tolerance
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _COUNTED = 1000
@@ -40,6 +41,7 @@ class AlertSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
       stands in one message.
     - `language`: of messages to people, where a sink does not say otherwise.
     - `link_base`: the address of the pages, as a person on call reaches them.
+    - `tolerance`: how much of what is normal now and then is too much.
     """
 
     sinks: tuple[SinkSettings, ...] = ()
@@ -48,6 +50,7 @@ class AlertSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     language: Language = "en"
     link_base: str = ""
     patience: Patience = Patience()
+    tolerance: Tolerance = Tolerance()
 
 
 class SinkHealth(Struct, frozen=True):

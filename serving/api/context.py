@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 from flask import Response, current_app, request
 
-from ..engine import Engine
 from ..logs import REQUEST_ID
+from ..model.engine import Engine
 
 _ID = re.compile(r"[A-Za-z0-9._:@/-]{1,128}")
 

@@ -15,11 +15,12 @@ from driftline.drift.thresholds import alpha_of
 from driftline.metadata.errors import StoreError
 from driftline.metadata.signals import GROUPS
 
-from .. import report
-from ..detail import detail
-from ..engine import Engine
-from ..standing import Standing, decode
-from ..timeline import points
+from ..evaluation import report
+from ..evaluation.desk import health
+from ..evaluation.detail import detail
+from ..evaluation.standing import Standing, decode
+from ..evaluation.timeline import points
+from ..model.engine import Engine
 from .context import engine, reply, tagged
 from .errors import Refused
 
@@ -58,7 +59,9 @@ def signal(name: str) -> Response:
     session = served.monitor.session
     found, _ = standing(served)
     entries = session.store.entries(session.plan.series.timeline, 0, 10_000)
-    return tagged(detail(name, served.metadata, session, found, points(entries)))
+    return tagged(
+        detail(name, served.metadata, session.store, session.plan.series, found, points(entries))
+    )
 
 
 @blueprint.get("/drift/timeline")
@@ -100,7 +103,7 @@ def standing(served: Engine) -> tuple[Standing | None, str]:
 
 def _alerts(served: Engine) -> str:
     try:
-        return served.monitor.session.desk.health()
+        return health(served.monitor.session.desks)
     except StoreError as problem:
         return f"unknown: {problem}"
 

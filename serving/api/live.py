@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Flask
 
-from ..engine import Engine
+from ..model.engine import Engine
 from ..runs import Runs
 from ..secret import Secret
 from ..stores.store import Store
@@ -60,7 +60,8 @@ def _topics(engine: Engine | None) -> stream.Topics:
         return {"version": found[0] if found else 0}
 
     def alerts() -> dict[str, Any]:
-        told = engine.monitor.session.desk.alerts.open_alerts()
+        desks = engine.monitor.session.desks
+        told = [each for desk in desks for each in desk.alerts.open_alerts()]
         return {
             "open": [
                 {"id": each.id, "severity": each.severity, "taken": each.acknowledged is not None}

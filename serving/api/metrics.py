@@ -9,7 +9,8 @@ from time import perf_counter
 from flask import Blueprint, Flask, Response, g, request
 from prometheus_client.core import Metric
 
-from ..engine import Engine
+from ..evaluation.standing import Standing
+from ..hooks.session import Session
 from ..metrics import verdicts
 from ..metrics.alerts import AlertCollector
 from ..metrics.exposition import Exposition, Part, exposed
@@ -17,9 +18,8 @@ from ..metrics.histogram import REQUEST
 from ..metrics.models import ModelCollector, Packaged
 from ..metrics.service import predicts
 from ..metrics.training import RunCollector
+from ..model.engine import Engine
 from ..runs import Runs
-from ..session import Session
-from ..standing import Standing
 from ..stores.store import Store
 
 
@@ -69,5 +69,5 @@ def _served(engine: Engine, parts: list[Part], now: float) -> Exposition:
             yield from verdicts.families({own: session.last_standing})
 
     models = ModelCollector(session.store, own, now=now, remember=remember)
-    alerts = AlertCollector(model.name, session.desk.alerts)
+    alerts = AlertCollector({desk.book: desk.alerts for desk in session.desks})
     return Exposition([models, alerts, Packaged(engine.metadata), *parts], fallback)

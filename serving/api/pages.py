@@ -11,7 +11,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from driftline.drift.sentences import sentence
 from driftline.metadata.errors import InputError
 
-from ..engine import Engine
+from ..model.engine import Engine
 from ..pages.assets import FOLDER, asset, plotly_styles, version
 from ..pages.pictures import pictures
 from ..pages.words import LANGUAGES, Language, words

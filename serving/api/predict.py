@@ -8,7 +8,7 @@ import msgspec
 from flask import Blueprint, Response, request
 from msgspec import Struct
 
-from ..instances import FIELD, arrays_of
+from ..model.instances import FIELD, arrays_of
 from .context import engine, reply, request_id
 from .errors import Refused
 

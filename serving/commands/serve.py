@@ -21,11 +21,21 @@ from ..settings import load
 @click.option("--false-alarms", help='The promise, such as "1 per 30d" (the package\'s).')
 @click.option("--low-confidence", help="Probability under which a prediction is reported.")
 @click.option("--latency-ms", help="Milliseconds above which a request counts as slow.")
+@click.option("--alerts", help="TOML or JSON file: whom to tell, and how.")
+@click.option(
+    "--alert-sink",
+    "alert_sinks",
+    multiple=True,
+    help="kind=URL of a receiver, such as slack=https://…; may be given several times.",
+)
+@click.option("--alert-sinks-file", help="File that holds them, one a line.")
 @click.option("--alert-webhook", help="URL that CloudEvents are sent to.")
 @click.option("--alert-secret", help="Signs them (better: DRIFTLINE_ALERT_SECRET or the file).")
 @click.option("--alert-secret-file", help="File that holds it.")
 @click.option("--alert-quiet", help="How long all must be well before an alert ends (300s).")
 @click.option("--alert-group", help="How long a new alert waits for others (5s).")
+@click.option("--alert-language", help="Of messages to people: en or zh (en).")
+@click.option("--alert-link", help="Address of the pages, for links in messages.")
 @click.option("--token", help="Bearer token for clients (better: DRIFTLINE_TOKEN or the file).")
 @click.option("--token-file", help="File that holds it.")
 @click.option(
@@ -45,6 +55,7 @@ def serve(**options: Any) -> None:
 
     Every option is also a variable: --false-alarms is DRIFTLINE_FALSE_ALARMS.
     """
+    options["alert_sinks"] = " ".join(options["alert_sinks"]) or None
     settings = load(options, os.environ)
     from ..server import serve as run
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from ..alerts.alerts import Alerts
 
+_OUTCOMES = ("delivered", "retried", "refused", "dead")
+
 
 class AlertCollector:
-    """The alerts of `book`, a model's name or what else they are kept under."""
+    """The alerts of several books, each by its name: a model, or trainings."""
 
-    def __init__(self, book: str, alerts: Alerts) -> None:
-        self._book = book
-        self._alerts = alerts
+    def __init__(self, books: Mapping[str, Alerts]) -> None:
+        self._books = books
 
     def collect(self) -> Iterator[Metric]:
         """Open alerts by kind and severity; messages by sink and what became of them.
@@ -26,9 +27,6 @@ class AlertCollector:
         opened = GaugeMetricFamily(
             "driftline_alerts_open", "Alerts that fire.", labels=("book", "kind", "severity")
         )
-        firing = Counter((each.kind, each.severity) for each in self._alerts.open_alerts())
-        for (kind, severity), number in sorted(firing.items()):
-            opened.add_metric((self._book, kind, severity), number)
         outcomes = CounterMetricFamily(
             "driftline_alerts",
             "Messages by what became of them.",
@@ -37,9 +35,13 @@ class AlertCollector:
         waiting = GaugeMetricFamily(
             "driftline_alerts_waiting", "Messages not delivered yet.", labels=("book", "sink")
         )
-        for sink in self._alerts.health():
-            waiting.add_metric((self._book, sink.name), sink.waiting)
-            totals = {"delivered": 0, "retried": 0, "refused": 0, "dead": 0} | sink.totals
-            for outcome, number in sorted((totals | {"lost": sink.lost}).items()):
-                outcomes.add_metric((self._book, sink.name, outcome), number)
+        for book, alerts in self._books.items():
+            firing = Counter((each.kind, each.severity) for each in alerts.open_alerts())
+            for (kind, severity), number in sorted(firing.items()):
+                opened.add_metric((book, kind, severity), number)
+            for sink in alerts.health():
+                waiting.add_metric((book, sink.name), sink.waiting)
+                totals = dict.fromkeys(_OUTCOMES, 0) | sink.totals | {"lost": sink.lost}
+                for outcome, number in totals.items():
+                    outcomes.add_metric((book, sink.name, outcome), number)
         yield from (opened, outcomes, waiting)

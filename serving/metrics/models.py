@@ -8,10 +8,10 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 
 from driftline.metadata.schema import ModelMetadata
 
-from ..standing import Standing
+from ..evaluation.standing import Standing
+from ..known import Version, known
 from ..stores.store import Store
 from . import service, verdicts
-from .known import Version, known
 from .service import MODEL
 
 

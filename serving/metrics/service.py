@@ -11,8 +11,8 @@ from prometheus_client.core import (
     SummaryMetricFamily,
 )
 
+from ..known import Known, Version
 from .histogram import CONFIDENCE, INFERENCE, REQUEST
-from .known import Known, Version
 
 MODEL = ("model", "version")
 # Kinds of errors come of the code, so they are few; but nothing here may grow without bound.

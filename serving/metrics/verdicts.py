@@ -9,8 +9,8 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 
 from driftline.drift.verdict import SignalVerdict, Verdict
 
-from ..standing import Standing
-from .known import Version
+from ..evaluation.standing import Standing
+from ..known import Version
 from .service import MODEL
 
 MOST_SIGNALS = 200

@@ -14,8 +14,8 @@ import served
 
 from driftline.metadata.package import ModelPackage
 from driftline.serving.app import plan_of, wired
-from driftline.serving.engine import Engine
 from driftline.serving.hooks import InferenceMonitor
+from driftline.serving.model.engine import Engine
 from driftline.serving.settings import load
 
 

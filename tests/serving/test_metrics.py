@@ -13,11 +13,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from driftline.metadata.errors import StoreError
 from driftline.serving.board import BoardSettings, create_board
+from driftline.serving.evaluation.standing import Standing
 from driftline.serving.hooks import InferenceMonitor
+from driftline.serving.known import MOST_VERSIONS
 from driftline.serving.metrics.histogram import CONFIDENCE, Histogram
-from driftline.serving.metrics.known import MOST_VERSIONS
 from driftline.serving.metrics.verdicts import MOST_SIGNALS, families
-from driftline.serving.standing import Standing
 
 OWN = {"model": "toy", "version": "1"}
 

@@ -1,0 +1,1 @@
+"""From counts to what is said of them: evaluated in one worker, told the same by all."""

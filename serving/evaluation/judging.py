@@ -1,0 +1,79 @@
+"""The core of an evaluation: facts in, standing out, nothing touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from driftline.drift.judge import judge
+from driftline.drift.ring import Ring
+from driftline.drift.verdict import Verdict
+from driftline.metadata.counts import Counts
+from driftline.metadata.schema import ModelMetadata
+from driftline.metadata.thresholds import Thresholds
+
+from ..series import SLOW_BUCKET, Series
+from ..service_signals import SERVICE
+from .standing import Service, Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What one evaluation was made of."""
+
+    fast: Mapping[int, Counts]
+    slow: Mapping[int, Counts]
+    service: Mapping[int, Counts]
+    counters: Mapping[str, float]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal where the same counts were facts."""
+        rows = sum(int(each.rows.sum()) for each in self.fast.values())
+        requests = sum(int(each.rows.sum()) for each in self.service.values())
+        return (tuple(self.fast), tuple(self.slow), rows, requests, tuple(self.counters.items()))
+
+
+def stand(
+    metadata: ModelMetadata,
+    series: Series,
+    facts: Facts,
+    *,
+    thresholds: Thresholds,
+    before: Standing | None,
+    now: float,
+) -> Standing:
+    """How things stand at `now`; pure, so the same counts give the same standing in any worker."""
+    ring = Ring.of(series.bucket, facts.fast)
+    slow = Ring.of(SLOW_BUCKET, facts.slow) if facts.slow else None
+    verdict = judge(
+        metadata.reference,
+        ring,
+        thresholds=thresholds,
+        previous=before.verdict if before else None,
+        slow=slow,
+    )
+    service = SERVICE.zeros()
+    for each in facts.service.values():
+        service = service + each
+    return Standing(
+        at=int(now),
+        since=_since(verdict, before, int(now)),
+        width=series.bucket,
+        verdict=verdict,
+        service=Service.of(service),
+        total=int(facts.counters.get("requests", 0)),
+        dropped={
+            name: int(value)
+            for name, value in sorted(facts.counters.items())
+            if name.startswith(("unusable|", "monitor|"))
+        },
+    )
+
+
+def _since(verdict: Verdict, before: Standing | None, now: int) -> int:
+    if verdict.onset is not None:
+        return verdict.onset
+    if before is not None and before.verdict.state == verdict.state:
+        return before.since
+    return now

@@ -1,0 +1,1 @@
+"""The packaged model: its signature, its predictions, and how they are read."""

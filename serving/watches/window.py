@@ -1,0 +1,117 @@
+"""What a window's requests say: confidence, latency, failures."""
+
+from __future__ import annotations
+
+from driftline.metadata.thresholds import Thresholds
+
+from ..alerts.condition import Condition
+from ..alerts.tolerance import Tolerance
+from ..evaluation.standing import Standing
+from ..known import Version
+from .share import percent, too_large
+
+
+def low_confidence(
+    standing: Standing, version: Version, tolerance: Tolerance, limits: Thresholds | None
+) -> Condition:
+    """Too many predictions of little confidence; `limits` are known of the version served here."""
+    service = standing.service
+    share, total = service.low_confidence or 0.0, service.predictions
+    usual = _usual(standing)
+    tolerated = max(tolerance.low_confidence, min(1.5 * usual, 1.0))
+    bound = "" if limits is None or limits.low_confidence is None else f" {limits.low_confidence:g}"
+    return Condition(
+        kind="low_confidence",
+        model=version[0],
+        version=version[1],
+        firing=too_large(round(share * total), total, tolerated),
+        severity="major" if share > 0.5 else "moderate",
+        since=standing.verdict.window_from,
+        sentence_en=(
+            f"{percent(share)} of {total:,} predictions are below the confidence limit{bound}; "
+            f"{percent(usual)} were on the reference data, {percent(tolerated)} are tolerated."
+        ),
+        sentence_zh=(
+            f"{total:,} 次预测中有 {percent(share)} 低于置信度下限{bound};"
+            f"参考数据上为 {percent(usual)},容许 {percent(tolerated)}。"
+        ),
+    )
+
+
+def slow(
+    standing: Standing, version: Version, tolerance: Tolerance, limits: Thresholds | None
+) -> Condition:
+    """Too many requests over the latency limit."""
+    service = standing.service
+    share, total = service.slow or 0.0, service.requests
+    known = limits is not None and limits.latency_ms is not None
+    bound = f"{limits.latency_ms:g} ms" if known and limits is not None else "the limit"
+    bound_zh = bound if known else "上限"
+    p95 = "?" if service.p95_ms is None else f"{service.p95_ms:.3g}"
+    return Condition(
+        kind="latency",
+        model=version[0],
+        version=version[1],
+        firing=too_large(round(share * total), total, tolerance.slow),
+        severity="minor",
+        since=standing.verdict.window_from,
+        sentence_en=(
+            f"{percent(share)} of {total:,} requests took more than {bound} "
+            f"(95th percentile {p95} ms); {percent(tolerance.slow)} are tolerated."
+        ),
+        sentence_zh=(
+            f"{total:,} 个请求中有 {percent(share)} 超过 {bound_zh}"
+            f"(第 95 百分位 {p95} ms),容许 {percent(tolerance.slow)}。"
+        ),
+    )
+
+
+def slower(standing: Standing, version: Version, packaged_ms: float, ratio: float) -> Condition:
+    """A 95th percentile of latency far above the packaged one."""
+    p95, total = standing.service.p95_ms, standing.service.requests
+    times = 0.0 if p95 is None else p95 / packaged_ms
+    told = "?" if p95 is None else f"{p95:.3g}"
+    return Condition(
+        kind="latency",
+        model=version[0],
+        version=version[1],
+        name="baseline",
+        # A 95th percentile of few requests is one request.
+        firing=None if p95 is None or total < 200 else times > ratio,
+        severity="minor",
+        since=standing.verdict.window_from,
+        sentence_en=(
+            f"The 95th percentile of latency is {told} ms, {times:.1f} times the packaged "
+            f"{packaged_ms:.3g} ms; {ratio:g} times are tolerated."
+        ),
+        sentence_zh=(
+            f"延迟第 95 百分位为 {told} ms,是打包时 {packaged_ms:.3g} ms 的 {times:.1f} 倍,"
+            f"容许 {ratio:g} 倍。"
+        ),
+    )
+
+
+def failed(standing: Standing, version: Version, tolerance: Tolerance) -> Condition:
+    """Too many requests that the model failed to answer."""
+    share, total = standing.service.errors or 0.0, standing.service.requests
+    return Condition(
+        kind="health",
+        model=version[0],
+        version=version[1],
+        name="failures",
+        firing=too_large(round(share * total), total, tolerance.failed),
+        severity="major",
+        since=standing.verdict.window_from,
+        sentence_en=f"The model failed {percent(share)} of {total:,} requests.",
+        sentence_zh=f"模型处理 {total:,} 个请求,失败 {percent(share)}。",
+    )
+
+
+def _usual(standing: Standing) -> float:
+    """The share of little confidence on the reference data, as far as there is a signal of it."""
+    rates = [
+        each.effect.reference_rate or 0.0
+        for each in standing.verdict.signals
+        if each.kind == "flag" and each.name.endswith("low_confidence") and each.effect is not None
+    ]
+    return max(rates, default=0.0)

@@ -1,0 +1,280 @@
+"""What each watch says of what lies in the store, and when it keeps still."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+import pytest
+import served
+
+from driftline.drift.verdict import Effect, SignalVerdict, Verdict
+from driftline.metadata.errors import StoreError
+from driftline.metadata.thresholds import Thresholds
+from driftline.serving.alerts import AlertSettings, SinkSettings, Tolerance
+from driftline.serving.alerts.condition import Condition
+from driftline.serving.evaluation.desk import Desk
+from driftline.serving.evaluation.standing import Service, Standing, encode
+from driftline.serving.run_push import Push, TrainingEvent
+from driftline.serving.runs import Runs
+from driftline.serving.stores.memory import MemoryStore
+from driftline.serving.watches.model import ModelWatch
+from driftline.serving.watches.outage import Outage
+from driftline.serving.watches.recent import Recent
+from driftline.serving.watches.share import too_large
+from driftline.serving.watches.training import TrainingWatch
+
+NOW = 1_800_000_000.0
+OWN = ("toy", "1")
+BASE = "toy/1/" + "a" * 12
+
+
+def standing(at: float = NOW, **service) -> Standing:
+    flag = SignalVerdict(
+        name="low_confidence", group="output", kind="flag", state="stable", evidence_log10=0.0,
+        effect=Effect(0.0, 0.0, rate=0.01, reference_rate=0.02), severity=None, onset=None,
+        reference_size=1000, window_size=100, needed=50, inflation=1.0, sentence="",
+    )  # fmt: skip
+    verdict = Verdict(
+        "stable", 0.0, None, int(NOW) - 600, int(NOW), 1000, 1e-4, False, (flag,), (), ""
+    )
+    return Standing(
+        at=int(at), since=int(at), width=60, verdict=verdict, service=Service(**service)
+    )
+
+
+def watch_over(store: MemoryStore, **changes) -> ModelWatch:
+    packaged_ms = changes.pop("packaged_ms", None)
+    tolerance = Tolerance(**changes)
+    return ModelWatch(store, OWN, tolerance=tolerance, limits=Thresholds(), packaged_ms=packaged_ms)
+
+
+def said(conditions: list[Condition], kind: str, name: str = "") -> Condition:
+    (found,) = [each for each in conditions if (each.kind, each.name) == (kind, name)]
+    return found
+
+
+def of_window(**service) -> list[Condition]:
+    store = MemoryStore()
+    store.put(f"verdict/{BASE}", encode(standing(**service)))
+    return watch_over(store, packaged_ms=10.0, latency_ratio=3.0)(NOW)
+
+
+def test_many_predictions_of_little_confidence_fire():
+    found = said(of_window(predictions=1000, low_confidence=0.2), "low_confidence")
+    assert found.firing is True
+    assert found.sentence_en == (
+        "20.0 % of 1,000 predictions are below the confidence limit 0.3; 2.0 % were on the "
+        "reference data, 5.0 % are tolerated."
+    )
+    assert "20.0 %" in found.sentence_zh
+    assert found.since == NOW - 600
+
+
+@pytest.mark.parametrize(
+    ("service", "firing"),
+    [
+        ({"predictions": 1000, "low_confidence": 0.04}, False),
+        ({"predictions": 1000, "low_confidence": 0.06}, None),  # may be chance
+        ({"predictions": 10, "low_confidence": 1.0}, None),  # too few
+        ({"predictions": 0, "low_confidence": None}, None),
+    ],
+)
+def test_confidence_that_is_tolerated_or_uncertain_does_not(service, firing):
+    assert said(of_window(**service), "low_confidence").firing is firing
+
+
+def test_slow_requests_fire_and_so_does_a_multiple_of_the_packaged_latency():
+    found = of_window(requests=500, slow=0.3, p95_ms=450.0)
+    assert said(found, "latency").firing is True
+    assert said(found, "latency").severity == "minor"
+    assert "30.0 % of 500 requests took more than 200 ms" in said(found, "latency").sentence_en
+    assert said(found, "latency", "baseline").firing is True
+    assert "45.0 times the packaged 10 ms" in said(found, "latency", "baseline").sentence_en
+    assert (
+        said(of_window(requests=500, slow=0.0, p95_ms=20.0), "latency", "baseline").firing is False
+    )
+    assert said(of_window(requests=50, slow=0.0, p95_ms=90.0), "latency", "baseline").firing is None
+
+
+def test_a_model_that_fails_fires():
+    found = said(of_window(requests=200, errors=0.25), "health", "failures")
+    assert (found.firing, found.severity) == (True, "major")
+    assert said(of_window(requests=200, errors=0.0), "health", "failures").firing is False
+
+
+def test_only_versions_that_are_served_now_are_spoken_of():
+    store = MemoryStore()
+    store.put(f"verdict/{BASE}", encode(standing()))
+    store.put("verdict/toy/0/" + "b" * 12, encode(standing(at=NOW - 600)))
+    store.put("verdict/other/1/" + "c" * 12, encode(standing()))
+    versions = {(each.model, each.version) for each in watch_over(store)(NOW)}
+    assert versions == {OWN}
+
+
+def test_requests_that_do_not_fit_fire_once_a_minute_was_seen():
+    store, counters = MemoryStore(), {}
+    watch = watch_over(store)
+    assert said(watch(NOW), "schema").firing is None
+    for code, number in ((200, 900), (422, 100), (401, 5000)):
+        counters[f"{BASE}|responses|predict.predict|{code}"] = float(number)
+    store.add("w", 1, [], counters)
+    found = said(watch(NOW + 90), "schema")
+    assert found.firing is False  # 100 of 6,000: 401 is an answer, but no misfit
+    store.add("w", 2, [], {f"{BASE}|responses|predict.predict|415": 900.0})
+    found = said(watch(NOW + 100), "schema")
+    assert found.firing is True
+    assert found.sentence_en.startswith("14.5 % of 6,900 requests of the last 5 minutes")
+    assert said(watch(NOW + 1000), "schema").firing is False
+
+
+def test_failures_of_the_monitor_fire():
+    store = MemoryStore()
+    watch = watch_over(store)
+    watch(NOW)
+    store.add("w", 1, [], {f"{BASE}|monitor|after:ValueError": 12.0})
+    found = said(watch(NOW + 70), "health", "monitor")
+    assert found.firing is True
+    assert "12 times in the last 5 minutes (after:ValueError)" in found.sentence_en
+    assert said(watch(NOW + 500), "health", "monitor").firing is False
+
+
+def test_verdicts_that_come_no_more_fire():
+    store = MemoryStore()
+    store.put(f"verdict/{BASE}", encode(standing()))
+    watch = watch_over(store)
+    assert said(watch(NOW), "health", "evaluator").firing is False
+    assert said(watch(NOW + 20), "health", "evaluator").firing is False
+    found = said(watch(NOW + 45), "health", "evaluator")
+    assert (found.firing, found.severity, found.since) == (True, "major", NOW)
+
+
+def test_growth_is_what_was_added_lately():
+    recent = Recent()
+    assert recent.growth({"a": 100.0}, NOW) is None
+    for second in range(5, 60, 5):
+        assert recent.growth({"a": 100.0 + second}, NOW + second) is None
+    assert recent.growth({"a": 160.0, "b": 3.0}, NOW + 60) == {"a": 60.0, "b": 3.0}
+    for second in range(65, 605, 5):
+        found = recent.growth({"a": 100.0 + second}, NOW + second)
+    assert found == {"a": 300.0}
+    assert recent.growth({"a": 900.0}, NOW - 50) is None  # the clock was set back
+
+
+def test_a_share_is_too_large_only_when_chance_is_ruled_out():
+    assert too_large(5, 19, 0.05) is None
+    assert too_large(1, 20, 0.05) is False
+    assert too_large(3, 20, 0.05) is None
+    assert too_large(10, 20, 0.05) is True
+    assert too_large(20, 20, 1.0) is False
+    assert too_large(20, 20, 0.0) is True
+
+
+# Trainings ----------------------------------------------------------------------------------
+
+
+def push(runs: Runs, run: str, sequence: int, at: float, rule: str, severity: str) -> None:
+    event = TrainingEvent(step=7, time=at, rule=rule, severity=severity, sentence="It broke.")
+    runs.push(run, Push(sequence=sequence, events=(event,)))
+
+
+def test_an_event_of_a_training_fires_for_ten_minutes():
+    store = MemoryStore()
+    runs, watch = Runs(store), TrainingWatch(store)
+    assert watch(NOW) == []
+    push(runs, "digits", 1, NOW, "gradient_explosion", "critical")
+    (found,) = watch(NOW + 1)
+    assert (found.model, found.version, found.name) == ("training", "digits", "gradient_explosion")
+    assert (found.firing, found.severity, found.since) == (True, "major", NOW)
+    assert found.sentence_en == "Step 7: It broke."
+    assert watch(NOW + 602)[0].firing is False
+    push(runs, "digits", 2, NOW + 700, "gradient_explosion", "critical")
+    assert watch(NOW + 701)[0].firing is True
+
+
+def test_rules_and_runs_are_conditions_of_their_own():
+    store = MemoryStore()
+    runs, watch = Runs(store), TrainingWatch(store)
+    push(runs, "a", 1, NOW, "x", "warning")
+    push(runs, "a", 2, NOW, "y", "info")
+    push(runs, "b", 1, NOW, "x", "unheard-of")
+    found = {(each.version, each.name): each.severity for each in watch(NOW + 1)}
+    assert found == {("a", "x"): "moderate", ("a", "y"): "minor", ("b", "x"): "moderate"}
+
+
+def test_what_arrives_late_is_told_but_what_lies_long_back_at_the_start_is_not():
+    store = MemoryStore()
+    runs = Runs(store)
+    push(runs, "old", 1, NOW - 5000, "x", "warning")
+    watch = TrainingWatch(store)
+    assert watch(NOW)[0].firing is False
+    push(runs, "late", 1, NOW - 5000, "x", "warning")
+    found = {each.version: each.firing for each in watch(NOW + 5)}
+    assert found == {"old": False, "late": True}
+
+
+# Outages ------------------------------------------------------------------------------------
+
+
+def test_an_outage_is_told_when_it_is_over(monkeypatch):
+    clock = NOW
+    store = MemoryStore(clock=lambda: clock)
+    desk = Desk(
+        "toy",
+        store,
+        AlertSettings(sinks=(SinkSettings(name="log", kind="log"),), group_seconds=0),
+        holder="one",
+        watch=lambda now: [],
+        outage=Outage(OWN),
+    )
+    desk.turn(clock)
+    assert desk.alerts.open_alerts() == []
+
+    def away(*_):
+        raise StoreError("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "acquire", away)
+        for second in range(75):
+            with pytest.raises(StoreError):
+                desk.turn(clock + second)
+    clock += 75
+    desk.turn(clock)
+    (alert,) = desk.alerts.open_alerts()
+    assert (alert.kind, alert.name) == ("health", "store")
+    assert "could not be reached for 75 s" in alert.sentence.en
+    assert alert.since.timestamp() == NOW
+    clock += 31
+    desk.turn(clock)
+    clock += 301
+    desk.turn(clock)
+    assert desk.alerts.open_alerts() == []
+    assert len(desk.alerts.past()) == 1
+
+
+def test_a_short_absence_of_the_store_is_not_told():
+    outage = Outage(OWN)
+    outage.missed(NOW)
+    outage.missed(NOW + 10)
+    assert outage.reached(NOW + 20).firing is False
+    assert outage.reached(NOW + 60).firing is False
+
+
+# The whole way ------------------------------------------------------------------------------
+
+
+def test_low_confidence_goes_all_the_way_from_requests_to_an_alert(client_of):
+    client = client_of(low_confidence="0.9", alert_group="0s")
+    session = client.engine.monitor.session
+    for row in served.rows(60, 3).tolist():
+        client.post("/predict", json={"instances": [row]})
+    session.flush()
+
+    def fired():
+        told = client.get("/alerts").get_json()
+        return [each for each in told["open"] if each["kind"] == "low_confidence"]
+
+    (alert,) = served.until(fired, 20)
+    assert "below the confidence limit 0.9" in alert["sentence"]["en"]
+    assert msgspec.convert(alert["opened"], type=type(msgspec.UNSET) | str)
+    assert time.time() - session.last_standing.at < 60 if session.last_standing else True
