@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from driftline.metadata.host import host_fingerprint
 from driftline.metadata.quality import LATENCY_EDGES, LatencyBaseline
-
-from .host import host_fingerprint
 
 WARM_UP = 5
 CALLS = 200

@@ -11,8 +11,10 @@ from importlib import metadata as distributions
 import numpy as np
 from msgspec.structs import replace
 
+from driftline.drift.sensitivity import sensitivity
 from driftline.metadata.extract import Classification, Extractor, Joined, Regression
 from driftline.metadata.fitting import fit_reference
+from driftline.metadata.host import host_fingerprint
 from driftline.metadata.quality import Health, LatencyBaseline, LossCurve, Quality
 from driftline.metadata.reference import Reference, Source
 from driftline.metadata.sample import RowSample
@@ -28,8 +30,8 @@ from driftline.metadata.signals import Column, Group
 from driftline.metadata.thresholds import Thresholds
 
 from .batches import Array
-from .host import host_fingerprint
 from .parts import Parts, extractions
+from .rating import rated
 from .reference_pass import ReferencePass
 from .scores import ClassScores, ErrorScores, calibrated
 
@@ -110,6 +112,7 @@ def concluded(found: ReferencePass, *, source: Source, seed: int) -> Findings:
         samples[group] = RowSample(len(columns[group]), size=len(rows), seed=seed)
         samples[group].add(joined.extract({name: arrays[name][start:] for name in learned}))
     reference = _distinct(fit_reference(samples, columns, source=source, seed=seed))
+    quality = rated(quality, reference, tasks, arrays, found.label.of(rows))
     return Findings(found.inputs, tasks, reference, quality)
 
 
@@ -139,6 +142,7 @@ def assembled(
         health=training.health,
         loss_curve=training.loss_curve,
         thresholds=thresholds or Thresholds(),
+        sensitivity=sensitivity(findings.reference, thresholds),
         notes=tuple(notes),
     )
 
