@@ -48,7 +48,7 @@ class ModelCollector:
 
 
 class Packaged:
-    """What the package itself says, known without a store: latency and accuracy as packaged."""
+    """What the package that is served here says itself, known without a store."""
 
     def __init__(self, metadata: ModelMetadata) -> None:
         self._metadata = metadata
@@ -57,6 +57,11 @@ class Packaged:
         """The gauges; without samples where the package says nothing."""
         metadata = self._metadata
         labels = (metadata.model.name, metadata.model.version)
+        info = GaugeMetricFamily(
+            "driftline_model_info", "1 for the package that is served.", labels=(*MODEL, "digest")
+        )
+        info.add_metric((*labels, metadata.metadata_sha256[:12]), 1)
+        yield info
         for name in ("p50", "p95"):
             latency = GaugeMetricFamily(
                 f"driftline_packaged_latency_{name}_seconds",
