@@ -8,6 +8,7 @@ from typing import Any
 
 from .desk import Desk, Item, Watching
 from .fence import Fence
+from .interrupts import Interrupts
 from .point import EpochEnd, Metric, Sample
 from .policies import Wishes
 from .probes.probe import Probe, Step, Timing
@@ -45,6 +46,8 @@ class Session:
         self.fence = Fence()
         self.steps = 0
         self.began = time.monotonic()
+        self.interrupts = Interrupts(self.interrupted)
+        self.interrupts.install()
         self._probes = probes
         self._deep = any(probe.deep for probe in probes)
         self._booked = 0.0
@@ -103,7 +106,7 @@ class Session:
 
     def metric(self, name: str, value: float, step: int) -> None:
         """Hands over a value of the user's script."""
-        self.worker.put(Metric(step, time.time(), str(name), float(value)))
+        self.worker.put(Metric(step, time.time(), _plain(name), float(value)))
 
     def epoch(self, number: int, step: int, metrics: Mapping[str, float]) -> None:
         """Hands over the end of an epoch."""
@@ -118,8 +121,21 @@ class Session:
         """True once all that was handed over is in the journal's file and with the sinks."""
         return self.worker.flush(seconds)
 
+    def interrupted(self, signal: str, dies: bool) -> None:
+        """Brings everything to the disk, within 2 s; called by a signal's handler."""
+        last = (self.place.resumed_after or 0) + self.steps
+
+        def write_down() -> None:
+            if dies:
+                self.place.end(last, f"interrupted by {signal}", self.worker.dropped)
+            self.place.journal.write(sync=True)
+
+        self.worker.put(write_down)
+        self.worker.flush(2.0)
+
     def close(self, reason: str, seconds: float) -> bool:
         """Ends the run: all is handled, sinks and journal are closed; False if time ran out."""
+        self.interrupts.remove()
         until = time.monotonic() + seconds
         place, worker = self.place, self.worker
         last = (place.resumed_after or 0) + self.steps
@@ -128,3 +144,8 @@ class Session:
         worker.put(lambda: self.desk.close(max(until - time.monotonic(), 0.5)))
         done = worker.flush(max(until - time.monotonic(), 0)) and done
         return worker.stop(max(until - time.monotonic(), 0)) and done
+
+
+def _plain(name: str) -> str:
+    """At most 200 printable characters: a board takes no others."""
+    return "".join(each if each.isprintable() else " " for each in str(name))[:200] or "?"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from driftline.metadata.errors import SettingError
+
+_RUN = re.compile(r"\w[\w.-]{0,99}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +36,8 @@ class MonitorSettings:
     def __post_init__(self) -> None:
         if not 0 < self.budget <= 1:
             raise SettingError("budget", f"a share above 0 and up to 1 expected, got {self.budget}")
+        if self.run is not None and not _RUN.fullmatch(self.run):
+            raise SettingError("run", "1 to 100 letters, digits, dots, dashes or underscores")
         for name in ("every", "deep_every"):
             value = getattr(self, name)
             if value is not None and value < 1:

@@ -1,8 +1,11 @@
 """Probes: each measures one thing about a training step."""
 
+from .ascend import Ascend
 from .gradients import GradientNorms
+from .host import Host
 from .learning_rate import LearningRate
 from .loss import Loss
+from .nvidia import Nvidia
 from .parameters import Parameters
 from .probe import GAUGES, PROBES, Gauge, Gradients, Probe, Step, Timing
 from .throughput import Throughput
@@ -10,11 +13,14 @@ from .throughput import Throughput
 __all__ = [
     "GAUGES",
     "PROBES",
+    "Ascend",
     "Gauge",
     "GradientNorms",
     "Gradients",
+    "Host",
     "LearningRate",
     "Loss",
+    "Nvidia",
     "Parameters",
     "Probe",
     "Step",
@@ -32,4 +38,4 @@ def default_probes() -> tuple[Probe, ...]:
 
 def default_gauges() -> tuple[Gauge, ...]:
     """All that is read beside the steps, each with its defaults."""
-    return ()
+    return (Host(), Nvidia(), Ascend())

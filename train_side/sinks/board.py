@@ -23,7 +23,7 @@ from .sink import SINKS, Run, Sink, Values
 log = logging.getLogger("driftline")
 
 SOON, WAITING = 10, 0.5
-LARGEST_BATCH = 500
+LARGEST_BATCH = 200
 SHORTEST, LONGEST = 0.5, 30.0
 APART = 0.25
 

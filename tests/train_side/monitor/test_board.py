@@ -1,0 +1,258 @@
+"""The board: a real HTTP server that answers, fails, is slow, and goes away."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from watched import Trained, train, until
+
+from driftline.train_side.journal import Journal
+from driftline.train_side.point import Notice, Point, stamp
+from driftline.train_side.settings import MonitorSettings
+from driftline.train_side.sinks import Board, Run, Values
+
+
+class Service:
+    """Stands in for a driftline service; `answer` is the status it gives."""
+
+    def __init__(self, port: int = 0) -> None:
+        self.answer = 200
+        self.delay = 0.0
+        self.bodies: list[dict] = []
+        self.attempts: list[int] = []
+        self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                outer.attempts.append(body["sequence"])
+                time.sleep(outer.delay)
+                status = outer.answer
+                if status == 200:
+                    outer.paths.append(self.path)
+                    outer.headers.append(dict(self.headers))
+                    outer.bodies.append(body)
+                self.send_response(status)
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.server.daemon_threads = True
+        self.port = self.server.server_port
+        self.url = f"http://127.0.0.1:{self.port}"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def stop(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+    def steps(self) -> list[int]:
+        return [point["step"] for body in self.bodies for point in body["points"]]
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    running = Service()
+    yield running
+    running.stop()
+
+
+class Writer:
+    """A run whose points are written by the test."""
+
+    def __init__(self, folder: Path, url: str, **arguments) -> None:
+        self.journal = Journal(folder, keep=100)
+        self.board = Board(url, **arguments)
+        self.board.open(Run("digits", folder, self.journal))
+
+    def write(self, steps: range) -> None:
+        for step in steps:
+            self.journal.append(Point(time=stamp(step), step=step, values={"loss": 1.0 / step}))
+        self.journal.write()
+        self.board.write([Values(step, float(step), {}) for step in steps], [])
+
+    def close(self, seconds: float = 5.0) -> None:
+        self.board.close(seconds)
+        self.journal.close()
+
+
+def test_points_arrive_as_the_service_wants_them(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRIFTLINE_TOKEN", "secret")
+    writer = Writer(tmp_path, service.url)
+    writer.journal.append(
+        Notice(time=stamp(1), step=1, rule="non_finite", severity="critical", sentence="So.")
+    )
+    writer.write(range(1, 26))
+    writer.close()
+    assert service.paths[0] == "/runs/digits/points"
+    assert service.headers[0]["Authorization"] == "Bearer secret"
+    body = service.bodies[0]
+    assert set(body) == {"sequence", "points", "events"}
+    assert body["points"][3] == {
+        "step": 4,
+        "time": "1970-01-01T00:00:04.000Z",
+        "values": {"loss": 0.25},
+    }
+    assert body["events"] == [
+        {
+            "step": 1,
+            "time": "1970-01-01T00:00:01.000Z",
+            "rule": "non_finite",
+            "severity": "critical",
+            "sentence": "So.",
+        }
+    ]
+    assert service.steps() == list(range(1, 26))
+
+
+def test_ten_points_go_at_once_and_fewer_within_half_a_second(
+    service: Service, tmp_path: Path
+) -> None:
+    writer = Writer(tmp_path, service.url)
+    began = time.monotonic()
+    writer.write(range(1, 11))
+    until(lambda: len(service.steps()) == 10)
+    writer.write(range(11, 13))
+    until(lambda: len(service.steps()) == 12)
+    assert time.monotonic() - began < 3
+    writer.close()
+
+
+def test_sequence_numbers_grow(service: Service, tmp_path: Path) -> None:
+    writer = Writer(tmp_path, service.url)
+    for first in range(1, 61, 20):
+        writer.write(range(first, first + 20))
+        until(lambda: len(service.steps()) >= first + 19)  # noqa: B023
+    writer.close()
+    numbers = [body["sequence"] for body in service.bodies]
+    assert numbers == sorted(set(numbers))
+
+
+def test_a_board_that_was_away_is_caught_up_from_the_files(tmp_path: Path) -> None:
+    gone = Service()
+    gone.stop()
+    writer = Writer(tmp_path, gone.url)
+    for first in range(1, 1001, 50):
+        writer.write(range(first, first + 50))
+    until(lambda: writer.board.error is not None)
+    back = Service(gone.port)
+    until(lambda: len(back.steps()) == 1000, 30)
+    assert back.steps() == list(range(1, 1001))
+    writer.close()
+    back.stop()
+
+
+def test_a_failed_batch_is_sent_again_under_its_number(service: Service, tmp_path: Path) -> None:
+    service.answer = 500
+    writer = Writer(tmp_path, service.url)
+    writer.write(range(1, 16))
+    until(lambda: len(service.attempts) >= 2)
+    service.answer = 200
+    until(lambda: len(service.steps()) == 15)
+    assert len(set(service.attempts)) == 1
+    writer.close()
+
+
+def test_a_board_that_hangs_is_left_after_the_timeout(service: Service, tmp_path: Path) -> None:
+    service.delay = 30.0
+    writer = Writer(tmp_path, service.url, timeout=0.2)
+    writer.write(range(1, 16))
+    until(lambda: writer.board.error is not None)
+    began = time.monotonic()
+    writer.close(10)
+    assert time.monotonic() - began < 4
+
+
+def test_a_batch_that_is_refused_is_left_out(service: Service, tmp_path: Path) -> None:
+    service.answer = 422
+    writer = Writer(tmp_path, service.url)
+    writer.write(range(1, 11))
+    until(lambda: writer.board.refused == 10)
+    service.answer = 200
+    writer.write(range(11, 21))
+    writer.close()
+    assert service.steps() == list(range(11, 21))
+
+
+def test_a_batch_that_is_too_large_is_cut(tmp_path: Path) -> None:
+    class Small(Service):
+        pass
+
+    service = Small()
+    real = service.server.RequestHandlerClass.do_POST
+
+    def do_post(handler) -> None:
+        too_large = int(handler.headers["Content-Length"]) > 3000
+        service.answer = 413 if too_large else 200
+        real(handler)
+
+    service.server.RequestHandlerClass.do_POST = do_post
+    writer = Writer(tmp_path, service.url)
+    writer.write(range(1, 101))
+    until(lambda: len(service.steps()) == 100, 20)
+    assert service.steps() == list(range(1, 101))
+    writer.close()
+    service.stop()
+
+
+def test_a_killed_process_leaves_a_batch_that_is_sent_again_alike(
+    service: Service, tmp_path: Path
+) -> None:
+    service.answer = 500  # arrived, for all the sender knows
+    writer = Writer(tmp_path, service.url)
+    writer.write(range(1, 16))
+    until(lambda: service.attempts)
+    (number,) = set(service.attempts)
+    state = json.loads((tmp_path / "board.json").read_text())
+    assert state == {"run": "digits", "last": 0, "leaving": number}
+    writer.close(0.1)
+    service.answer = 200
+    second = Writer(tmp_path, service.url)
+    second.write(range(16, 31))
+    second.close()
+    assert service.bodies[0]["sequence"] == number
+    assert service.steps() == list(range(1, 31))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("graph")
+def test_a_training_does_not_wait_for_a_dead_board(tmp_path: Path) -> None:
+    gone = Service()
+    gone.stop()
+    settings = MonitorSettings(every=1, report=False)
+    trained = train(tmp_path / "run", board=gone.url, settings=settings)
+    alone = train(tmp_path / "alone", watched=False)
+    assert trained.losses == alone.losses
+    assert list(trained.series("loss")) == list(range(1, 21))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("graph")
+def test_a_training_is_seen_on_the_board(service: Service, tmp_path: Path) -> None:
+    trained: Trained = train(tmp_path / "run", board=service.url)
+    losses = {
+        point["step"]: point["values"]["loss"]
+        for body in service.bodies
+        for point in body["points"]
+        if "loss" in point["values"]
+    }
+    assert losses == pytest.approx(dict(enumerate(trained.losses, start=1)), rel=1e-6)
+    norms = [name for point in trained.points() for name in point.values if "/" in name]
+    assert "grad_norm/0.weight" in norms
+    assert service.bodies[-1]["events"][-1]["rule"] == "ended"
