@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
 from .batches import Batch, batch_of
-from .budget import Budget
+from .pacing import Pace
 from .statistics import DataStatistics
+from .worker import Worker
 
-# The worker looks for batches at this interval, instead of being woken by each: a wake-up costs
-# the training thread more than the copy of a small batch.
-INTERVAL = 0.05
+SHARE = 0.01
+FREE = 100
 CAPACITY = 256 * 1024**2
+TICK = 0.05
+LONGEST_FINISH = 600.0
 
 
 class Collector:
@@ -29,33 +29,31 @@ class Collector:
     """
 
     def __init__(
-        self,
-        statistics: DataStatistics,
-        *,
-        capacity: int = CAPACITY,
-        budget: Budget | None = None,
+        self, statistics: DataStatistics, *, capacity: int = CAPACITY, pace: Pace | None = None
     ) -> None:
         self.statistics = statistics
         self.taken = self.skipped = self.dropped = 0
         self.error: Exception | None = None
         self._capacity = capacity
-        self._budget = budget or Budget()
-        self._queue: deque[Batch] = deque()
+        self._pace = pace or Pace(SHARE, free=FREE)
         # Each is written by one thread alone, so no lock is needed; their difference is waiting.
         self._bytes_in = self._bytes_out = 0
-        self._worked = 0.0
-        self._booked = 0.0
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._worked = self._charged = 0.0
+        self._closed = False
+        self._worker: Worker[Batch] = Worker(self._add, name="driftline-collector", tick=TICK)
 
     def offer(self, element: Sequence[Any]) -> None:
-        """Takes a copy of one dataset element if budget and queue allow it."""
+        """Takes a copy of one dataset element if time and room allow it.
+
+        Raises:
+            InputError: it is no (inputs…, label).
+        """
         if self.error is not None:
             return
         worked = self._worked
-        self._budget.spend(worked - self._booked)
-        self._booked = worked
-        if not self._budget.allows():
+        self._pace.charge(worked - self._charged)
+        self._charged = worked
+        if not self._pace.due():
             self.skipped += 1
             return
         if self._bytes_in - self._bytes_out > self._capacity:
@@ -64,16 +62,12 @@ class Collector:
         began = time.perf_counter()
         batch = batch_of(element, copy=True)
         self._bytes_in += batch.bytes
-        self.taken += 1
-        self._queue.append(batch)
-        self._budget.spend(time.perf_counter() - began)
-        if self._thread is None:
-            # Not before the first batch: by now the dataset has forked its own workers, which
-            # must not inherit a lock that this thread holds.
-            self._thread = threading.Thread(
-                target=self._work, name="driftline-collector", daemon=True
-            )
-            self._thread.start()
+        if self._worker.put(batch):
+            self.taken += 1
+        else:
+            self._bytes_in -= batch.bytes
+            self.dropped += 1
+        self._pace.took(time.perf_counter() - began)
 
     def finish(self) -> DataStatistics:
         """The statistics of all that was taken; the thread has ended.
@@ -81,8 +75,8 @@ class Collector:
         Raises:
             Exception: what stopped the collecting.
         """
-        self._join()
-        self._drain()
+        if not self._worker.stop(LONGEST_FINISH):
+            raise TimeoutError(f"batches still wait after {LONGEST_FINISH:.0f} s")
         if self.error is not None:
             raise self.error
         self.statistics.settle()
@@ -90,27 +84,16 @@ class Collector:
 
     def close(self) -> None:
         """Ends the thread; what still waits is forgotten."""
-        self._queue.clear()
-        self._join()
+        self._closed = True
+        self._worker.stop(LONGEST_FINISH)
 
-    def _join(self) -> None:
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
-
-    def _work(self) -> None:
-        while not self._stop.wait(INTERVAL):
-            self._drain()
-
-    def _drain(self) -> None:
-        while self._queue and self.error is None:
-            began = time.perf_counter()
-            batch = self._queue.popleft()
-            try:
-                self.statistics.add(batch)
-            except Exception as error:
-                self.error = error
-                self._queue.clear()
+    def _add(self, batches: list[Batch]) -> None:
+        for batch in batches:
+            began = time.thread_time()
+            if self.error is None and not self._closed:
+                try:
+                    self.statistics.add(batch)
+                except Exception as error:
+                    self.error = error
             self._bytes_out += batch.bytes
-            self._worked += time.perf_counter() - began
+            self._worked += time.thread_time() - began

@@ -1,9 +1,9 @@
-"""The end of a training: reference pass, export, package. Two exchanges between ranks."""
+"""The end of a training: reference pass, export, package."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from driftline.metadata.package import ModelPackage, Role
+from driftline.metadata.quality import Health
 from driftline.metadata.reference import Source
 from driftline.metadata.schema import ModelInfo
 
 from .export import export
 from .latency import latency_baseline
 from .loss_curve import fit_loss_curve
+from .monitor import TrainingMonitor
 from .network import Cell, as_serving, parameters_finite, precision_of, predict
 from .order import Order
 from .packaging import Serving, Training, assembled, concluded
@@ -42,25 +44,33 @@ class Ended:
     watch: TrainingWatch
     dataset: Any
     loss_scale: float | None
+    monitored: Health | None = None
     notes: list[str] = field(default_factory=list)
 
 
-def write_package(
-    order: Order, ended: Ended, statistics: Callable[[], DataStatistics]
-) -> ModelPackage | None:
-    """The package, written by rank 0; None on the others.
+@dataclass(frozen=True)
+class Share:
+    """What one rank has seen of the training data: statistics, and rows trained on."""
 
-    Every rank has to call it, with `statistics` raising where something went wrong before: then
-    no rank writes.
+    statistics: DataStatistics
+    rows: int
+
+
+def write_package(order: Order, ended: Ended, shares: Sequence[Share]) -> ModelPackage | None:
+    """The package, written by rank 0; None on the others. Every rank has to call it.
+
+    Args:
+        order: what was asked for.
+        ended: this rank's training.
+        shares: every rank's, in their order.
 
     Raises:
         Exception: whatever went wrong here; nothing is at the path that was not there before.
         OtherRankFailed: it went wrong on another rank.
     """
+    rank, ranks = rank_and_size()
+    stats = _merged([share.statistics for share in shares], ended.notes)
     with as_serving(ended.network):
-        rank, ranks = rank_and_size()
-        shares = exchanged(lambda: (statistics(), ended.watch.rows))
-        stats = _merged([share[0] for share in shares], ended.notes)
         run = ReferenceRun(order, ended.network, ended.dataset, stats, rank)
         found = merged_passes(exchanged(run.run))
         if rank:
@@ -69,7 +79,7 @@ def write_package(
         findings = concluded(found, source=source, seed=SEED)
         if order.reference is None:
             ended.notes.append(STAND_IN)
-        training = _training(ended, stats, rows=sum(share[1] for share in shares), ranks=ranks)
+        training = _training(ended, stats, rows=sum(each.rows for each in shares), ranks=ranks)
         order.path.parent.mkdir(parents=True, exist_ok=True)
         hidden = f".{order.path.name}.export."
         with tempfile.TemporaryDirectory(prefix=hidden, dir=order.path.parent) as folder:
@@ -92,6 +102,14 @@ def write_package(
             if exported.model is not None:
                 files["model"] = exported.model
             return ModelPackage.write(order.path, metadata, files)
+
+
+def monitored(params: Any) -> Health | None:
+    """What a `TrainingMonitor` among the training's callbacks found, wherever it stands there."""
+    for callback in params.get("list_callback") or ():
+        if isinstance(callback, TrainingMonitor):
+            return callback.health()
+    return None
 
 
 def _merged(shares: list[DataStatistics], notes: list[str]) -> DataStatistics:
@@ -117,6 +135,16 @@ def _training(ended: Ended, stats: DataStatistics, *, rows: int, ranks: int) -> 
     )
     rate = rows / health.seconds if health.seconds > 0 else None
     health = replace(health, rows_seen=rows, rows_per_second=rate, ranks=ranks)
+    seen = ended.monitored
+    if seen is not None:
+        health = replace(
+            health,
+            gradient_norm_quantiles=seen.gradient_norm_quantiles,
+            worst_layers=seen.worst_layers,
+            events=seen.events,
+            loss_scale=health.loss_scale if seen.loss_scale is None else seen.loss_scale,
+            overflows=seen.overflows,
+        )
     return Training(stats.stats(), health, fit_loss_curve(*ended.watch.losses.series()))
 
 

@@ -66,7 +66,7 @@ def export(
     import mindspore as ms
 
     checkpoint, model = folder / "checkpoint.ckpt", folder / "model.mindir"
-    ms.save_checkpoint(network, str(checkpoint))
+    ms.save_checkpoint(_own_parameters(network), str(checkpoint))
     single = tuple(
         replace(spec, shape=(1, *array.shape[1:]))
         for spec, array in zip(signature, inputs, strict=True)
@@ -119,6 +119,19 @@ def _graph(network: Cell, specs: Sequence[TensorSpec], model: Path) -> Cell:
     finally:  # a failed export leaves the strict level behind
         ms.set_context(jit_syntax_level=level)
     return nn.GraphCell(ms.load(str(model)))
+
+
+def _own_parameters(network: Cell) -> list[dict[str, object]]:
+    """The parameters under the names that a new network of the same class has.
+
+    A training cell around a network puts the name of its attribute before every name.
+    """
+    found = [(own, each) for own, each in network.parameters_and_names()]
+    prefixes = {each.name.removesuffix(own) for own, each in found if each.name.endswith(own)}
+    prefix = prefixes.pop() if len(prefixes) == 1 else ""
+    if not all(each.name.startswith(prefix) for _, each in found):
+        prefix = ""
+    return [{"name": each.name.removeprefix(prefix), "data": each} for _, each in found]
 
 
 def _compare(name: str, wanted: Array, found: Array) -> None:

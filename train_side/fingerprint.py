@@ -13,12 +13,11 @@ from mindspore.train.callback import Callback
 from driftline.metadata.thresholds import Thresholds
 
 from .collector import Collector
-from .conclusion import STAND_IN, Ended, write_package
+from .conclusion import STAND_IN, Ended, Share, monitored, write_package
 from .network import inference_network
 from .order import Order, dataset_statistics, new_statistics
 from .parts import Chosen
-from .ranks import rank_and_size
-from .statistics import DataStatistics
+from .ranks import exchanged, rank_and_size
 from .watch import TrainingWatch
 
 log = logging.getLogger("driftline")
@@ -35,7 +34,8 @@ class FingerprintCallback(Callback):
     No error of its own ends a training: it is logged by the logger ``driftline`` with its
     traceback, and no package is written. Nor is one after an interrupted training.
 
-    With several ranks all samples are merged, and rank 0 writes.
+    What a `TrainingMonitor` beside it finds goes into the metadata too, in whatever order the two
+    stand. With several ranks all samples are merged, and rank 0 writes.
 
     Args:
         path: a folder, or a file whose name ends in ``.zip``; an older package there is replaced.
@@ -84,7 +84,7 @@ class FingerprintCallback(Callback):
         self._collector: Collector | None = None
         self._watch: TrainingWatch | None = None
         self._error: Exception | None = None
-        self._steps_before = 0
+        self._steps_before = self._entered = 0
 
     def on_train_begin(self, run_context: Any) -> None:
         """Finds the network; a training that does not show it is told before it takes hours."""
@@ -122,27 +122,28 @@ class FingerprintCallback(Callback):
 
     def on_train_end(self, run_context: Any) -> None:
         """Runs the reference pass, and writes the package."""
-        watch = self._watch
-        _, ranks = rank_and_size()
-        if watch is None or (self._error is not None and ranks == 1):
-            return
+        ended: Ended | None = None
         with self._fence():
-            watch.stop()
-            params = run_context.original_args()
-            manager = params.get("loss_scale_mananger")
-            scale = float(manager.get_loss_scale()) if manager is not None else None
-            network = self._network or params.get("network")
-            if self._error is None:
-                network = self._serving(params)
-            ended = Ended(network, watch, params.get("train_dataset"), scale)
-            package = write_package(self._order, ended, lambda: self._statistics(ended))
-            if package is not None:
-                log.info("package written: %s", package.path)
+            ended = self._ended(run_context.original_args())
+        with self._fence():
+            # Every rank comes here, also one that has failed: the others must not wait for it.
+            shares = exchanged(lambda: self._share(ended))
+            if ended is not None:
+                package = write_package(self._order, ended, shares)
+                if package is not None:
+                    log.info("package written: %s", package.path)
         self._forget()
+
+    def __enter__(self) -> FingerprintCallback:
+        """`Model.fit` enters once more for each evaluation; only the outermost counts."""
+        self._entered += 1
+        return self
 
     def __exit__(self, *error: object) -> None:
         """Leaves nothing running, and nothing of the training in memory."""
-        self._forget()
+        self._entered = max(self._entered - 1, 0)
+        if not self._entered:
+            self._forget()
 
     def _collect(self, element: Any, params: Any) -> None:
         if self._collector is None:
@@ -152,12 +153,26 @@ class FingerprintCallback(Callback):
         if self._collector.error is not None:
             raise self._collector.error
 
-    def _statistics(self, ended: Ended) -> DataStatistics:
-        """This rank's statistics; raises what went wrong before, so that every rank hears of it."""
-        if self._error is not None:
-            raise self._error
+    def _ended(self, params: Any) -> Ended | None:
+        watch = self._watch
+        if watch is None or self._error is not None:
+            return None
+        watch.stop()
+        manager = params.get("loss_scale_mananger")
+        return Ended(
+            network=self._serving(params),
+            watch=watch,
+            dataset=params.get("train_dataset"),
+            loss_scale=float(manager.get_loss_scale()) if manager is not None else None,
+            monitored=monitored(params),
+        )
+
+    def _share(self, ended: Ended | None) -> Share:
+        """What this rank has seen; raises what went wrong before, so that every rank hears."""
+        if ended is None:
+            raise self._error or RuntimeError("on_train_begin was never called")
         if self._collector is None:
-            return dataset_statistics(self._order, ended.dataset)
+            return Share(dataset_statistics(self._order, ended.dataset), ended.watch.rows)
         found = self._collector.finish()
         left = self._collector.skipped + self._collector.dropped
         if left:
@@ -167,7 +182,7 @@ class FingerprintCallback(Callback):
                 f"{self._collector.skipped} were skipped to save time, "
                 f"{self._collector.dropped} dropped because the queue was full."
             )
-        return found
+        return Share(found, ended.watch.rows)
 
     def _serving(self, params: Any) -> Any:
         return self._network if self._network is not None else inference_network(params)

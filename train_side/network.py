@@ -38,26 +38,34 @@ def inference_network(params: Any) -> Cell:
 
 
 @contextmanager
-def as_serving(network: Cell) -> Iterator[None]:
-    """Inside, the network and all its cells are out of training; afterwards each is as it was.
-
-    Cells a user froze on purpose stay frozen, and so do the states of all random generators.
-    """
+def kept_random() -> Iterator[None]:
+    """Inside, random numbers may be drawn; afterwards all generators stand where they stood."""
     import mindspore as ms
 
-    cells = [cell for _, cell in network.cells_and_names()]
-    flags = [(cell, bool(cell.training), cell.phase) for cell in cells]
     states = (np.random.get_state(), random.getstate(), ms.get_rng_state())
-    network.set_train(False)
     try:
         yield
     finally:
-        for cell, training, phase in flags:
-            cell.add_flags(training=training)
-            cell.phase = phase
         np.random.set_state(states[0])
         random.setstate(states[1])
         ms.set_rng_state(states[2])
+
+
+@contextmanager
+def as_serving(network: Cell) -> Iterator[None]:
+    """Inside, the network and all its cells are out of training; afterwards each is as it was.
+
+    Cells a user froze on purpose stay frozen, and random generators are kept as well.
+    """
+    flags = [(cell, bool(cell.training), cell.phase) for _, cell in network.cells_and_names()]
+    with kept_random():
+        network.set_train(False)
+        try:
+            yield
+        finally:
+            for cell, training, phase in flags:
+                cell.add_flags(training=training)
+                cell.phase = phase
 
 
 def predict(network: Cell, inputs: Sequence[Array]) -> dict[str, Array]:

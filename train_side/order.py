@@ -15,6 +15,7 @@ from driftline.metadata.schema import Name
 from driftline.metadata.thresholds import Thresholds
 
 from .batches import batches, input_names
+from .network import kept_random
 from .parts import Chosen, checked, first_of, parts_of
 from .statistics import DataStatistics
 
@@ -69,9 +70,10 @@ def dataset_statistics(order: Order, dataset: Any) -> DataStatistics:
         InputError: the data does not fit the extractors.
     """
     found: DataStatistics | None = None
-    for batch in batches(dataset):
-        found = found or new_statistics(order, dataset, len(batch.inputs))
-        found.add(batch)
+    with kept_random():
+        for batch in batches(dataset):
+            found = found or new_statistics(order, dataset, len(batch.inputs))
+            found.add(batch)
     if found is None:
         raise InputError("train_dataset", "holds no batch")
     found.settle()
