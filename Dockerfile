@@ -17,6 +17,7 @@ RUN pip install '.[serve]' -c constraints.txt \
 
 FROM python:3.11-slim
 # libgomp: MindSpore's CPU kernels. No pip stays behind, in the venv or beside it.
+# hadolint ignore=DL3008
 RUN apt-get update \
  && apt-get install -y --no-install-recommends libgomp1 \
  && rm -rf /var/lib/apt/lists/* \
@@ -25,7 +26,7 @@ RUN apt-get update \
  && install -d -o driftline -g driftline /state
 COPY --from=build /opt/driftline /opt/driftline
 ENV PATH=/opt/driftline/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
-USER driftline
+USER 10001
 WORKDIR /state
 VOLUME /state
 EXPOSE 8000
