@@ -24,8 +24,6 @@ from .rate import log_rise
 from .single import Pair, single_reference, single_ring
 from .verdict import Verdict
 
-TOLERANCE = 0.05
-
 
 class Harm(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What labels say about accuracy.
@@ -54,33 +52,33 @@ def harm(
     *,
     width: int,
     thresholds: Thresholds | None = None,
-    tolerance: float = TOLERANCE,
     previous: Harm | None = None,
 ) -> Harm | None:
-    """Whether accuracy fell below the packaged one minus `tolerance`; None if none was packaged.
+    """Whether accuracy fell by more than is tolerated; None if none was packaged.
 
     Args:
         quality: of the package. For a regression with a usual error, "right" is an error within it.
         buckets: start of each time bucket → how many labelled predictions of its requests were
             (right, wrong). Late labels go to the bucket of their request.
         width: seconds of a bucket.
-        thresholds: of which only the promise on false alarms is taken; it holds for this alone.
-        tolerance: how far accuracy may fall before it is harm.
+        thresholds: how far accuracy may fall, and the promise on false alarms, which holds for
+            this alone.
         previous: what was said before.
 
     Raises:
         ValueError: a count is below 0.
     """
+    thresholds = thresholds or Thresholds()
+    tolerance = thresholds.accuracy_loss
     weights = weights_of(quality, tolerance)
     if weights is None:
         return None
     ring = single_ring(width, buckets)
-    promise = (thresholds or Thresholds()).false_alarms
     verdict = judge(
         single_reference("wrong", "output", weights),
         ring,
         # The tolerance is the floor: no second one is wanted.
-        thresholds=Thresholds(false_alarms=promise, default=Rule(rise=0.0)),
+        thresholds=Thresholds(false_alarms=thresholds.false_alarms, default=Rule(rise=0.0)),
         previous=previous.verdict if previous else None,
     )
     right, wrong = (int(each) for each in ring.cells.sum(axis=0))

@@ -66,7 +66,7 @@ def check_thresholds(thresholds: Thresholds, reference: Reference | None = None)
             if not math.isfinite(value) or value < least:
                 bound = "a finite number" if least == -math.inf else f"at least {least:g}"
                 raise SettingError(f"{where}.{field}", f"must be {bound}, got {value}")
-    for field in ("low_confidence", "latency_ms"):
+    for field in ("low_confidence", "latency_ms", "accuracy_loss"):
         value = getattr(thresholds, field)
         if value is not None and not (math.isfinite(value) and value >= 0):
             raise SettingError(field, f"must be at least 0, got {value}")

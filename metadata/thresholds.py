@@ -38,6 +38,7 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True):
       many false alarms in that time.
     - `low_confidence`: a prediction whose top probability is lower is reported (None: never).
     - `latency_ms`: a request that takes longer is reported (None: never).
+    - `accuracy_loss`: how far accuracy may fall below the packaged one before it is harm.
     """
 
     false_alarms: str = "1 per 30d"
@@ -46,3 +47,4 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True):
     signals: dict[str, Rule] = {}
     low_confidence: float | None = 0.3
     latency_ms: float | None = 200.0
+    accuracy_loss: float = 0.05

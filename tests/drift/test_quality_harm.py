@@ -113,7 +113,7 @@ def test_a_small_fall_within_the_tolerance_is_no_harm() -> None:
     found = harm(packaged, buckets, width=60)
     assert found is not None
     assert not found.harmful
-    strict = harm(packaged, buckets, width=60, tolerance=0.0)
+    strict = harm(packaged, buckets, width=60, thresholds=Thresholds(accuracy_loss=0.0))
     assert strict is not None
     assert strict.harmful
     assert strict.accuracy == pytest.approx(0.9, abs=0.01)
