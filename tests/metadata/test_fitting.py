@@ -8,35 +8,15 @@ import math
 import msgspec
 import numpy as np
 import pytest
+from fits import fitted, names, signal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
-from driftline.metadata.fitting import CELLS, STANDS_ALONE, fit_reference
-from driftline.metadata.reference import Reference, SignalReference
-from driftline.metadata.sample import RowSample
-from driftline.metadata.signals import Categorical, Column, ColumnKind, Continuous, Flag, Unseen
-
-
-def fitted(
-    values: np.ndarray, kind: ColumnKind = "number", seed: int = 0
-) -> tuple[Reference, np.ndarray]:
-    """The reference of one column `x`, and its sample in the order that fitting saw."""
-    sample = RowSample(1, seed=seed)
-    sample.add(np.asarray(values, dtype=np.float64)[:, None])
-    columns = {"input": [Column("x", kind)]}
-    reference = fit_reference({"input": sample}, columns, source="held_out", seed=seed)
-    return reference, sample.rows[:, 0]
-
-
-def signal(reference: Reference, name: str) -> SignalReference:
-    return next(each for each in reference.signals if each.name == name)
-
-
-def names(reference: Reference) -> list[str]:
-    return [each.name for each in reference.signals]
-
+from driftline.metadata.fitting import CELLS, STANDS_ALONE
+from driftline.metadata.reference import Reference
+from driftline.metadata.signals import Categorical, ColumnKind, Continuous, Flag, Unseen
 
 # Numbers without ties
 
@@ -290,45 +270,3 @@ def test_any_values_give_a_valid_reference(values: np.ndarray, kind: ColumnKind,
     counts = reference.layout.count("input", repeated[:, None])
     for each in reference.signals:
         assert counts.of(each.name).sum() <= len(repeated)
-
-
-# Several groups
-
-
-def test_a_name_that_two_groups_share_is_told_apart():
-    random = np.random.default_rng(17)
-    samples = {}
-    for group in ("input", "embedding"):
-        samples[group] = RowSample(2)
-        samples[group].add(random.normal(size=(100, 2)))
-    columns = {
-        "input": [Column("norm", "number"), Column("age", "number")],
-        "embedding": [Column("norm", "number"), Column("distance", "number")],
-    }
-    reference = fit_reference(samples, columns, source="held_out")
-    found = [name for name in names(reference) if ":" not in name]
-    assert found == ["input.norm", "age", "embedding.norm", "distance"]
-    assert "embedding.norm:missing" in names(reference)
-    counts = reference.layout.count("embedding", np.zeros((3, 2)))
-    assert counts.of("embedding.norm").sum() == 3
-    assert counts.of("input.norm").sum() == 0
-    assert [(each.group, each.name) for each in reference.columns] == [
-        ("input", "norm"),
-        ("input", "age"),
-        ("embedding", "norm"),
-        ("embedding", "distance"),
-    ]
-
-
-def test_the_same_seed_gives_the_same_reference():
-    values = np.random.default_rng(18).normal(size=500)
-    assert fitted(values, seed=3)[0] == fitted(values, seed=3)[0]
-    assert fitted(values, seed=3)[0] != fitted(values, seed=4)[0]
-
-
-def test_cells_walks_signals_in_order():
-    reference, values = fitted(np.random.default_rng(19).normal(size=200))
-    counts = reference.layout.count("input", values[:, None])
-    walked = list(reference.cells(counts))
-    assert [each.name for each, _ in walked] == names(reference)
-    assert walked[0][1].sum() == 200

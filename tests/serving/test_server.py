@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
-import resource
 import signal
-import socket
-import sqlite3
-import subprocess
-import sys
 import threading
 import time
-import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,38 +14,9 @@ from pathlib import Path
 import pytest
 import requests
 import served
+from clients import counted, send
 
 pytestmark = pytest.mark.slow
-
-
-def send(server, count: int, shift: float = 0.0, seed: int = 0, clients: int = 4) -> int:
-    """Sends one row a request from several clients; how many were answered 200."""
-    own = threading.local()
-
-    def one(row) -> bool:
-        if not hasattr(own, "session"):
-            own.session = requests.Session()
-        try:
-            body = {"instances": [row]}
-            answer = own.session.post(server.address + "/predict", json=body, timeout=30)
-        except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError):
-            del own.session
-            return False
-        assert answer.status_code == 200, answer.text
-        return True
-
-    with ThreadPoolExecutor(clients) as pool:
-        return sum(pool.map(one, served.rows(count, seed, shift=shift).tolist()))
-
-
-def counted(server, least: int) -> int:
-    """The total of `/drift`, once it is at least `least`."""
-
-    def arrived() -> int:
-        total = server.drift()["window"]["requests_total"]
-        return total if total >= least else 0
-
-    return served.until(arrived, 20)
 
 
 def test_two_workers_count_every_request_once_and_tell_the_same(serve):
@@ -209,187 +174,6 @@ def test_state_survives_a_restart(serve):
     second = serve("--bucket", "1h")
     send(second, 100, seed=9)
     assert counted(second, 400) == 400
-
-
-def fails(package: Path, tmp_path: Path, *words: str) -> tuple[int, str]:
-    """Exit code and output of a service that does not start."""
-    log = tmp_path / "failed.log"
-    server = served.Server(package, log, "--state", str(tmp_path / "s.db"), *words)
-    try:
-        return server.process.wait(60), server.said()
-    finally:
-        server.stop()
-
-
-def test_a_taken_port_is_named_and_ends_it(package, tmp_path):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = str(taken.getsockname()[1])
-        code, said = fails(package.path, tmp_path, "--port", port)
-    assert code == 2
-    assert f"port: cannot listen on 127.0.0.1:{port}: Address already in use" in said
-    assert "Traceback" not in said
-
-
-def broken(tmp_path: Path, name: str) -> Path:
-    path = tmp_path / name
-    served.package(path)
-    return path
-
-
-def flipped(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
-
-
-@pytest.mark.parametrize(
-    ("harm", "said"),
-    [
-        ("flip_model", "model.npy: its SHA-256 is not the one it was packed with"),
-        ("flip_metadata", "model_metadata.json"),
-        ("missing_model", "model.npy: is missing"),
-        ("missing_metadata", "model_metadata.json: is missing"),
-        ("newer", "schema_version: 9.0 is newer than"),
-        ("zip_climbs", "'../evil' leaves the package"),
-        ("zip_cut", "is not a whole .zip"),
-        ("absent", "there is no such folder or .zip"),
-    ],
-)
-def test_a_damaged_package_is_not_served_and_the_reason_is_said(tmp_path, harm, said):
-    path = broken(tmp_path, "package")
-    if harm == "flip_model":
-        flipped(path / "model.npy")
-    elif harm == "flip_metadata":
-        flipped(path / "model_metadata.json")
-    elif harm == "missing_model":
-        (path / "model.npy").unlink()
-    elif harm == "missing_metadata":
-        (path / "model_metadata.json").unlink()
-    elif harm == "newer":
-        metadata = path / "model_metadata.json"
-        metadata.write_text(
-            metadata.read_text().replace('"schema_version": "1.0"', '"schema_version": "9.0"')
-        )
-    elif harm == "zip_climbs":
-        path = tmp_path / "package.zip"
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("../evil", "x")
-    elif harm == "zip_cut":
-        path = tmp_path / "package.zip"
-        served.package(path)
-        path.write_bytes(path.read_bytes()[:-100])
-    elif harm == "absent":
-        path = tmp_path / "nowhere"
-    for command in ("verify", "serve"):
-        run = subprocess.run(
-            [sys.executable, "-m", "driftline.serving.cli", command, str(path)],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            env={**os.environ, "TMPDIR": str(tmp_path)},
-        )
-        assert run.returncode == 1
-        assert not list(tmp_path.glob("driftline-*"))
-        assert said in run.stderr
-        assert run.stderr.count("\n") == 1
-
-
-def test_a_zip_is_served_and_what_it_unpacked_to_is_gone_afterwards(serve, tmp_path):
-    path = tmp_path / "package.zip"
-    served.package(path)
-    place = tmp_path / "temporary"
-    place.mkdir()
-    server = serve("--workers", "2", where=path, TMPDIR=str(place))
-    assert send(server, 20) == 20
-    assert len(list(place.glob("driftline-*"))) == 1
-    os.kill(server.workers()[0], signal.SIGKILL)
-    served.until(lambda: len(server.workers()) == 2)
-    assert send(server, 20) == 20
-    assert server.stop() == 0
-    assert list(place.glob("driftline-*")) == []
-
-
-def test_a_model_that_does_not_load_ends_the_service_with_the_reason(package, tmp_path):
-    code, said = fails(package.path, tmp_path, "--predictor", "served:load_nothing")
-    assert code != 0
-    assert "its model does not load: test" in said
-    code, said = fails(package.path, tmp_path, "--predictor", "served:nowhere")
-    assert code != 0
-    assert "'served:nowhere' cannot be imported" in said
-
-
-def degraded(server) -> list[str]:
-    return served.until(lambda: server.get("/readyz").json()["degraded"], 15)
-
-
-def test_a_state_file_that_is_not_ours_stops_no_prediction_and_is_said(serve, tmp_path):
-    path = tmp_path / "other.db"
-    with sqlite3.connect(path) as other:
-        other.execute("CREATE TABLE theirs (a)")
-    before = path.read_bytes()
-    server = serve("--state", str(path))
-    assert send(server, 50) == 50
-    assert "other.db" in degraded(server)[0]
-    assert "other.db" in server.drift()["health"]["store"]
-    assert path.read_bytes() == before
-
-
-def test_a_read_only_state_file_stops_no_prediction_and_is_said(serve, tmp_path):
-    place = tmp_path / "locked"
-    place.mkdir()
-    path = place / "state.db"
-    first = serve("--state", str(path))
-    send(first, 30)
-    counted(first, 30)
-    first.stop()
-    for file in [*place.iterdir(), place]:
-        file.chmod(0o555 if file is place else 0o444)
-    # Nothing is read-only to root, unless root gives that power up.
-    powerless = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
-    server = serve("--state", str(path), before=powerless if os.getuid() == 0 else ())
-    try:
-        assert send(server, 30) == 30
-        assert "state.db" in degraded(server)[0]
-        assert "state.db" in server.drift()["health"]["store"]
-    finally:
-        server.stop()
-        place.chmod(0o755)
-
-
-def test_a_full_disk_stops_no_prediction_is_said_and_loses_no_count(serve, tmp_path):
-    server = serve("--workers", "2", "--bucket", "1h")
-    send(server, 100)
-    counted(server, 100)
-    free = resource.RLIM_INFINITY
-    workers = server.workers()
-    for pid in workers:  # no file may grow beyond a kilobyte: as good as a full disk
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (1_024, free))
-    assert send(server, 200, seed=3) == 200
-    assert "state.db" in degraded(server)[0]
-    assert server.drift()["health"]["store"] != "ok"
-    assert send(server, 50, seed=4) == 50
-    for pid in workers:
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (free, free))
-    assert counted(server, 350) == 350
-    served.until(lambda: server.get("/readyz").json()["degraded"] == [], 15)
-    assert server.workers() == workers
-
-
-def test_a_state_file_that_others_hold_for_long_loses_no_count(serve, tmp_path):
-    server = serve("--workers", "2", "--bucket", "1h")
-    send(server, 100)
-    counted(server, 100)
-    other = sqlite3.connect(tmp_path / "state.db", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    try:
-        assert send(server, 300, seed=3) == 300
-        assert "state.db" in degraded(server)[0]
-    finally:
-        other.execute("ROLLBACK")
-        other.close()
-    assert counted(server, 400) == 400
 
 
 def test_log_lines_are_json_and_carry_the_request_id(serve):
