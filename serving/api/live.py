@@ -8,7 +8,7 @@ from typing import Any
 from flask import Flask
 
 from ..model.engine import Engine
-from ..runs import Runs
+from ..runs.runs import Runs
 from ..secret import Secret
 from ..stores.store import Store
 from ..stream import Streams

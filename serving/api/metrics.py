@@ -19,7 +19,7 @@ from ..metrics.models import ModelCollector, Packaged
 from ..metrics.service import predicts
 from ..metrics.training import RunCollector
 from ..model.engine import Engine
-from ..runs import Runs
+from ..runs.runs import Runs
 from ..stores.store import Store
 
 

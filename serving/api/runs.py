@@ -13,11 +13,11 @@ from flask import Blueprint, Response, request
 
 from driftline.metadata.errors import InputError
 
-from ..run_push import check_name, check_run, parse_push
-from ..run_summary import Summary
-from ..run_wire import columns, event, overview
-from ..runs import Runs
-from ..sources import run_list
+from ..runs.push import check_name, check_run, parse_push
+from ..runs.runs import Runs
+from ..runs.sources import run_list
+from ..runs.summary import Summary
+from ..runs.wire import columns, event, overview
 from ..stream import Streams
 from .context import reply
 from .errors import Refused

@@ -9,9 +9,9 @@ from flask import Blueprint, Response, request
 
 from driftline.metadata.errors import InputError
 
-from ..run_push import check_name, check_run
-from ..runs import Runs
-from ..sources import RunSource, Watched, run_list
+from ..runs.push import check_name, check_run
+from ..runs.runs import Runs
+from ..runs.sources import RunSource, Watched, run_list
 from ..stream import Source, Streams, cursors
 from .errors import Refused
 from .runs import MOST_BINS, number

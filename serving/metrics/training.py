@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from ..run_summary import Summary
-from ..runs import Runs
+from ..runs.runs import Runs
+from ..runs.summary import Summary
 
 # Shorter than the five minutes for which rules wait: the last value of a run that ended must not
 # be taken for one that lasts.

@@ -9,8 +9,8 @@ import msgspec
 from driftline.drift.verdict import Severity
 
 from ..alerts.condition import Condition
-from ..run_summary import RunEvent
-from ..runs import KEEP_EVENTS
+from ..runs.runs import KEEP_EVENTS
+from ..runs.summary import RunEvent
 from ..stores.store import Store
 
 # A rule speaks once when something begins and does not say when it is over; so long its word

@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftline.metadata.errors import InputError
-from driftline.serving import run_levels, runs
 from driftline.serving.api import context, errors
 from driftline.serving.api import runs as api
-from driftline.serving.run_push import Point, Push, TrainingEvent, parse_push
-from driftline.serving.run_rows import Rows, unpack
-from driftline.serving.runs import Runs
+from driftline.serving.runs import levels, runs
+from driftline.serving.runs.push import Point, Push, TrainingEvent, parse_push
+from driftline.serving.runs.rows import Rows, unpack
+from driftline.serving.runs.runs import Runs
 from driftline.serving.stores.memory import MemoryStore
 from driftline.serving.stores.sqlite import SqliteStore
 from driftline.serving.stores.store import Store
@@ -94,7 +94,7 @@ def test_two_workers_that_take_the_same_pushes_agree(store: Store) -> None:
     assert summary is not None
     assert summary == second.summary("a")
     assert summary.points == 1198
-    for level in range(1, run_levels.TOP + 1):
+    for level in range(1, levels.TOP + 1):
         entries = store.entries(f"run/{level}/1000000000000/a", 0, 10_000)
         assert len(entries) == 599 // 16**level
 
@@ -116,7 +116,7 @@ def test_any_stretch_keeps_every_point_in_its_weight(
     store: Store, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Least, largest, mean and number of any stretch are exact, through all levels."""
-    monkeypatch.setattr(run_levels, "ENOUGH_ENTRIES", 40)
+    monkeypatch.setattr(levels, "ENOUGH_ENTRIES", 40)
     kept = Runs(store)
     rng = np.random.default_rng(5)
     values = rng.normal(size=1_500 * size)
@@ -149,7 +149,7 @@ def test_any_stretch_keeps_every_point_in_its_weight(
 def test_the_oldest_points_grow_coarse_and_are_not_lost(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_levels, "KEEP", (100, 50, 50, 50))
+    monkeypatch.setattr(levels, "KEEP", (100, 50, 50, 50))
     kept = Runs(store)
     for sequence in range(1, 401):
         kept.push("a", batch(sequence, 3))

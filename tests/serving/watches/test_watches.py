@@ -15,8 +15,8 @@ from driftline.serving.alerts import AlertSettings, SinkSettings, Tolerance
 from driftline.serving.alerts.condition import Condition
 from driftline.serving.evaluation.desk import Desk
 from driftline.serving.evaluation.standing import Service, Standing, encode
-from driftline.serving.run_push import Push, TrainingEvent
-from driftline.serving.runs import Runs
+from driftline.serving.runs.push import Push, TrainingEvent
+from driftline.serving.runs.runs import Runs
 from driftline.serving.stores.memory import MemoryStore
 from driftline.serving.watches.model import ModelWatch
 from driftline.serving.watches.outage import Outage

@@ -14,11 +14,11 @@ import msgspec
 
 from driftline.metadata.errors import InputError
 
-from .run_levels import BLOCK, Levels
-from .run_push import Push, begins, unix
-from .run_rows import Rows, unpack
-from .run_summary import MOST_NAMES, RunEvent, Summary, decode, encode, folded
-from .stores.store import Store
+from ..stores.store import Store
+from .levels import BLOCK, Levels
+from .push import Push, begins, unix
+from .rows import Rows, unpack
+from .summary import MOST_NAMES, RunEvent, Summary, decode, encode, folded
 
 MOST_RUNS = 200
 KEEP_EVENTS = 1_000

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from driftline.metadata.errors import StoreError
 
-from .run_rows import Rows
+from .rows import Rows
 
 MOST_NAMES = 5_000
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .run_push import iso
-from .run_rows import Rows
-from .run_summary import RunEvent, Summary
+from .push import iso
+from .rows import Rows
+from .summary import RunEvent, Summary
 
 # A run that was heard of within so many seconds is live.
 LIVE_SECONDS = 30.0

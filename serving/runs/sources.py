@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from .run_summary import Summary
-from .run_wire import columns, event, overview
+from ..stream import Streams
 from .runs import Runs
-from .stream import Streams
+from .summary import Summary
+from .wire import columns, event, overview
 
 # Beyond so many batches a client that comes back gets the whole, down-sampled, instead of each.
 MOST_MISSED = 500

@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from driftline.metadata.errors import StoreError
 
-from .run_rows import Rows, unpack
-from .run_summary import RunEvent
-from .stores.store import Entry, Store
+from ..stores.store import Entry, Store
+from .rows import Rows, unpack
+from .summary import RunEvent
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from driftline.metadata.errors import StoreError
 from driftline.metadata.signals import Floats, Ints
 
-from .run_push import Point, unix
+from .push import Point, unix
 
 
 class _Packed(Struct, frozen=True, array_like=True):
