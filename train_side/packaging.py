@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from importlib import metadata as distributions
 
 import numpy as np
-from msgspec.structs import replace
 
 from driftline.drift.sensitivity import sensitivity
 from driftline.metadata.extract import Classification, Extractor, Joined, Regression
@@ -111,7 +110,7 @@ def concluded(found: ReferencePass, *, source: Source, seed: int) -> Findings:
         columns[group] = joined.columns()
         samples[group] = RowSample(len(columns[group]), size=len(rows), seed=seed)
         samples[group].add(joined.extract({name: arrays[name][start:] for name in learned}))
-    reference = _distinct(fit_reference(samples, columns, source=source, seed=seed))
+    reference = fit_reference(samples, columns, source=source, seed=seed)
     quality = rated(quality, reference, tasks, arrays, found.label.of(rows))
     return Findings(found.inputs, tasks, reference, quality)
 
@@ -162,19 +161,6 @@ def framework() -> Framework:
         driftline=distributions.version("driftline"),
         host=host_fingerprint(),
     )
-
-
-def _distinct(reference: Reference) -> Reference:
-    """The reference with signals of one name in two groups told apart by the group's name."""
-    taken: set[str] = set()
-    signals = []
-    for each in reference.signals:
-        if each.name in taken:
-            signal = replace(each.signal, name=f"{each.signal.group}.{each.name}")
-            each = replace(each, signal=signal)
-        taken.add(each.name)
-        signals.append(each)
-    return replace(reference, signals=tuple(signals))
 
 
 def _judged(

@@ -67,7 +67,7 @@ class DataStatistics:
         if not waiting:
             return
         arrays = {
-            name: np.concatenate([each[index] for each in waiting])
+            name: _of_one_shape([each[index] for each in waiting])
             for index, name in enumerate(self.names)
             if name in self.parts
         }
@@ -132,6 +132,15 @@ class DataStatistics:
         else:
             codes, times = np.unique(class_codes(label, len(task.classes)), return_counts=True)
             self._classes.update(dict(zip(codes.tolist(), times.tolist(), strict=True)))
+
+
+def _of_one_shape(arrays: list[Array]) -> Array:
+    """All rows of the shape that most rows have; lengths may vary from batch to batch."""
+    rows: Counter[tuple[int, ...]] = Counter()
+    for array in arrays:
+        rows[array.shape[1:]] += len(array)
+    shape = rows.most_common(1)[0][0]
+    return np.concatenate([array for array in arrays if array.shape[1:] == shape])
 
 
 def _column_stats(moments: Floats, values: int) -> ColumnStats:

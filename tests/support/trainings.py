@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 Array = NDArray[Any]
-NAMES = tuple(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])
+NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 MODES = {"graph": ms.GRAPH_MODE, "pynative": ms.PYNATIVE_MODE}
 BATCH = 32
 TRAIN = 13 * BATCH
