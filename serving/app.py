@@ -13,7 +13,7 @@ from .api import alerts, context, drift, errors, health, live, metadata, metrics
 from .hooks.monitor import InferenceMonitor
 from .hooks.session import Plan
 from .model import predictor
-from .model.engine import Engine
+from .model.engine import Batching, Engine
 from .settings import Settings
 
 BLUEPRINTS = (predict, drift, metadata, health)
@@ -35,8 +35,24 @@ def create_app(settings: Settings) -> Flask:
     )
     # The arrays are this request's own and nobody changes them: the hooks need no copy.
     monitor = InferenceMonitor(plan_of(settings, package), copy=False)
-    engine = Engine(package, loaded, monitor, most=settings.max_instances)
+    engine = Engine(
+        package,
+        loaded,
+        monitor,
+        most=settings.max_instances,
+        most_pixels=settings.max_pixels,
+        batching=batching_of(settings, loaded),
+    )
     return wired(engine, settings)
+
+
+def batching_of(settings: Settings, loaded: predictor.Predictor) -> Batching | None:
+    """How requests are joined: up to the largest batch that the model was warmed for."""
+    if settings.batch_rows == 1:
+        return None
+    largest = loaded.largest if isinstance(loaded, predictor.Padded) else max(settings.batch_sizes)
+    rows = min(settings.batch_rows or largest, largest)
+    return Batching(rows=rows, seconds=settings.batch_wait_ms / 1000.0)
 
 
 def plan_of(settings: Settings, package: ModelPackage) -> Plan:

@@ -53,7 +53,10 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     - `predictor`: ``module:function``, called with the package, where it is no MindIR.
     - `network`: ``module:function`` that returns the network of a package with a checkpoint only.
     - `max_body`, `max_instances`: bytes and rows that one request may have.
+    - `max_pixels`: pixels that the images of a request may have together, before resizing.
     - `batch_sizes`: the batch sizes that are warmed up; batches are padded to the next one.
+    - `batch_rows`: rows of requests that are joined; None is the largest warmed size, 1 joins none.
+    - `batch_wait_ms`: milliseconds for which a request waits for others, where there were others.
     - `log_level`: of the program's own log lines.
     """
 
@@ -81,6 +84,9 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     network: Annotated[str, Meta(pattern=r"^[\w.]+:\w+$")] | None = None
     max_body: Annotated[int, Meta(ge=1024, le=2**30)] = 16 * 2**20
     max_instances: Annotated[int, Meta(ge=1, le=1_000_000)] = 1024
+    max_pixels: Annotated[int, Meta(ge=1, le=2**25)] = 2**25
+    batch_rows: Annotated[int, Meta(ge=1)] | None = None
+    batch_wait_ms: Annotated[float, Meta(ge=0, le=1000)] = 2.0
     batch_sizes: Annotated[tuple[Annotated[int, Meta(ge=1)], ...], Meta(min_length=1)] = (1, 8, 32)
     log_level: str = "info"
 

@@ -8,11 +8,14 @@ import msgspec
 from flask import Blueprint, Response, request
 from msgspec import Struct
 
-from ..model.instances import FIELD, arrays_of
+from ..model.intake import FIELD, Arrays, Intake
 from .context import engine, reply, request_id
 from .errors import Refused
 
 blueprint = Blueprint("predict", __name__)
+
+JSON, NPY = "application/json", "application/x-npy"
+IMAGES = ("image/png", "image/jpeg")
 
 
 class PredictRequest(Struct, forbid_unknown_fields=True):
@@ -28,23 +31,33 @@ _decode = msgspec.json.Decoder(PredictRequest).decode
 def predict() -> Response:
     """One prediction for each instance."""
     served = engine()
-    arrays = arrays_of(_instances(), served.metadata.inputs, served.columns)
-    outputs, seen = served.infer(arrays, FIELD)
-    predictions, warnings = served.explain(outputs, seen)
+    arrays, field = _arrays(served.intake)
+    answered = served.infer(arrays, field, explained=True)
     model = served.metadata.model
     return reply(
         {
             "request_id": request_id(),
             "model": {"name": model.name, "version": model.version},
-            "predictions": predictions,
-            "warnings": warnings,
+            "predictions": answered.predictions,
+            "warnings": answered.warnings,
         }
     )
 
 
+def _arrays(intake: Intake) -> tuple[Arrays, str]:
+    """What the body holds, and what its instances are called in errors."""
+    kind = request.mimetype
+    if kind in (JSON, ""):
+        return intake.instances(_instances()), FIELD
+    if kind == NPY:
+        return intake.npy(request.get_data(cache=False)), "body"
+    if kind in IMAGES:
+        return intake.image(request.get_data(cache=False)), "body"
+    wanted = ", ".join((JSON, NPY, *IMAGES))
+    raise Refused(415, "unsupported_media_type", f"one of {wanted} is wanted", "Content-Type")
+
+
 def _instances() -> list[Any]:
-    if request.mimetype not in ("application/json", ""):
-        raise Refused(415, "unsupported_media_type", "application/json is wanted", "Content-Type")
     try:
         return _decode(request.get_data(cache=False)).instances
     except msgspec.ValidationError as problem:

@@ -47,8 +47,11 @@ from ..settings import load
 @click.option("--predictor", help="module:function that makes a predictor of the package.")
 @click.option("--network", help="module:function that makes the network of a checkpoint.")
 @click.option("--batch-sizes", help="Batch sizes to warm up, separated by commas (1,8,32).")
+@click.option("--batch-rows", help="Rows of requests that are joined; 1 joins none.")
+@click.option("--batch-wait-ms", help="How long a request waits for others to join (2).")
 @click.option("--max-body", help="Bytes a request may have.")
 @click.option("--max-instances", help="Instances a request may have (1024).")
+@click.option("--max-pixels", help="Pixels that the images of a request may have together.")
 @click.option("--log-level", help="debug, info, warning or error (info).")
 def serve(**options: Any) -> None:
     """Serves the model in PACKAGE, a folder or a .zip, and watches what it is asked.

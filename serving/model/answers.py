@@ -95,6 +95,18 @@ class Oddities:
         self._limit = low_confidence
         self._most = most
 
+    def odd(self, inputs: Floats | None, outputs: Floats | None) -> NDArray[np.bool_] | None:
+        """Which rows have a warning; None where there is no column to tell by."""
+        found: NDArray[np.bool_] | None = None
+        if inputs is not None and inputs.shape[1] == len(self._names):
+            with np.errstate(invalid="ignore"):
+                # Not within, rather than outside: that is true of a missing value too.
+                found = ~((inputs >= self._low) & (inputs <= self._high)).all(axis=1)
+        if outputs is not None and self._top is not None and self._limit is not None:
+            low = outputs[:, self._top] < self._limit
+            found = low if found is None else found | low
+        return found
+
     def warnings(self, inputs: Floats | None, outputs: Floats | None) -> list[Warning_]:
         """The warnings about the rows of the column matrices, where there are such."""
         found: list[Warning_] = []

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from driftline.metadata.errors import InputError
 from driftline.metadata.package import ModelPackage
-from driftline.metadata.signals import Floats, Group
+from driftline.metadata.preprocess.pillow import MOST_PIXELS
 
 from ..hooks.monitor import InferenceMonitor
-from ..hooks.seen import Seen
-from .answers import Answer, Answers, Oddities, Warning_
+from .answered import Answered, Answering
+from .batcher import Batcher
+from .intake import Intake
 from .predictor import Arrays, Predictor
+from .preprocessing import preprocessings
 from .signature import checked, refuse_missing
+
+
+class Batching(Struct, frozen=True, kw_only=True):
+    """How requests are joined: `rows` at the most, waiting `seconds` for each other."""
+
+    rows: int
+    seconds: float
 
 
 class Engine:
@@ -26,6 +36,8 @@ class Engine:
         predictor: its model.
         monitor: which sees every request.
         most: rows that one request may have.
+        most_pixels: of its images together, before resizing.
+        batching: None calls the model once for each request.
     """
 
     def __init__(
@@ -35,26 +47,36 @@ class Engine:
         monitor: InferenceMonitor,
         *,
         most: int = 1024,
+        most_pixels: int = MOST_PIXELS,
+        batching: Batching | None = None,
     ) -> None:
         self.package = package
         self.metadata = package.metadata
         self.monitor = monitor
         self.columns = monitor.plan.columns
-        self._predictor = predictor
         self._most = most
-        self._answers = Answers(self.metadata, self.columns)
-        self._oddities = Oddities(
-            self.metadata, low_confidence=monitor.plan.thresholds.low_confidence
+        self.intake = Intake(
+            self.metadata,
+            preprocessings(self.metadata, self.columns),
+            most=most,
+            most_pixels=most_pixels,
         )
-        groups = set(self.columns.groups)
-        # The hooks' copy of an array is needed only where no column matrix stands for it.
-        self._explained: tuple[Group, ...] = tuple(
-            group for group in ("input", "output") if group in groups
+        self._answering = Answering(
+            predictor,
+            self.metadata,
+            self.columns,
+            # Looked up each time: a monitor has another fence after a fork.
+            lambda place, error: monitor.fence.caught(place, error),
+            low_confidence=monitor.plan.thresholds.low_confidence,
         )
-        self._raw_outputs = "embedding" in groups
+        self._answer: Callable[[Arrays, bool], Answered] = self._answering.answer
+        if batching is not None and batching.rows > 1:
+            self._answer = Batcher(self._answer, most=batching.rows, wait=batching.seconds)
 
-    def infer(self, arrays: Mapping[str, NDArray[Any]], field: str) -> tuple[Arrays, Seen]:
-        """The outputs by name, with what the hooks saw.
+    def infer(
+        self, arrays: Mapping[str, NDArray[Any]], field: str, *, explained: bool = False
+    ) -> Answered:
+        """The outputs by name; when `explained`, with predictions and warnings for people.
 
         Missing values that the signature does not allow are refused, but counted by the monitor:
         a feed that broke shows in the missing rates and not in error logs only.
@@ -62,35 +84,21 @@ class Engine:
         Raises:
             InputError: the arrays do not fit the signature; names `field` or the input.
         """
-        fitting = checked(arrays, self.metadata.inputs, self._most, field)
+        fitting: Arrays = checked(arrays, self.metadata.inputs, self._most, field)
         seen = self.monitor.before(fitting)
         try:
             refuse_missing(fitting, self.metadata.inputs, field)
-            outputs = self._predictor.predict(fitting)
+            answered = self._answer(fitting, explained)
         except InputError:
             self.monitor.after(seen, refused=True)
             raise
         except Exception:
             self.monitor.after(seen, failed=True)
             raise
-        self._extract(seen, fitting, outputs)
-        self.monitor.after(seen, outputs if seen.matrices is None or self._raw_outputs else None)
-        return outputs, seen
-
-    def explain(self, outputs: Arrays, seen: Seen) -> tuple[list[Answer], list[Warning_]]:
-        """The predictions for people, and what is odd about them."""
-        matrices = seen.matrices or {}
-        warnings = self._oddities.warnings(matrices.get("input"), matrices.get("output"))
-        return self._answers.predictions(outputs), warnings
-
-    def _extract(self, seen: Seen, inputs: Arrays, outputs: Arrays) -> None:
-        """Columns that the warnings need now, and the monitor later."""
-        found: dict[Group, Floats] = {}
-        try:
-            for group in self._explained:
-                found[group] = self.columns.matrix(group, inputs if group == "input" else outputs)
-        except Exception as error:
-            self.monitor.fence.caught("extract", error)
-            return
-        seen.matrices = found
-        seen.inputs = None
+        if answered.matrices is not None:
+            seen.matrices = answered.matrices
+            seen.inputs = None
+        # The hooks' copy of an array is needed only where no column matrix stands for it.
+        raw = answered.matrices is None or self._answering.raw_outputs
+        self.monitor.after(seen, answered.outputs if raw else None)
+        return answered

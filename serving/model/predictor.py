@@ -7,6 +7,7 @@ after the fork, since a MindSpore that has inferred does not survive one.
 from __future__ import annotations
 
 import importlib
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -18,7 +19,11 @@ from driftline.metadata.errors import InputError, PackageError, SettingError
 from driftline.metadata.package import ModelPackage
 from driftline.metadata.schema import TensorSpec
 
+log = logging.getLogger(__name__)
+
 Arrays = dict[str, NDArray[Any]]
+# Of images and of sequences; a convolution may not take fewer pixels than these.
+GUESSES = (32, 224)
 
 
 class Predictor(Protocol):
@@ -77,13 +82,27 @@ class Padded:
             for index, spec in enumerate(self._outputs)
         }
 
+    @property
+    def largest(self) -> int:
+        """Rows of the largest batch."""
+        return self._sizes[-1]
+
     def warm(self) -> None:
-        """Runs every batch size once, as far as the signature says the other lengths."""
+        """Runs every batch size once; lengths that the signature leaves open are guessed.
+
+        Raises:
+            Exception: what the network raised; not where a guessed length may be the reason.
+        """
+        lengths = GUESSES if any(None in spec.shape[1:] for spec in self._inputs) else (1,)
         for size in self._sizes:
-            shapes = [(size, *(length or 1 for length in spec.shape[1:])) for spec in self._inputs]
-            self._padded(
-                [np.zeros(s, spec.dtype) for s, spec in zip(shapes, self._inputs, strict=True)]
-            )
+            for guess in lengths:
+                try:
+                    self._padded([_zeros(spec, size, guess) for spec in self._inputs])
+                    break
+                except Exception as error:
+                    if lengths == (1,):
+                        raise
+                    log.warning("not warm for batches of %d, length %d: %s", size, guess, error)
 
     def _padded(self, arrays: list[NDArray[Any]]) -> list[NDArray[Any]]:
         rows = len(arrays[0])
@@ -99,6 +118,10 @@ class Padded:
         with self._lock:
             found = self._call(arrays)
         return [each[:rows] for each in found]
+
+
+def _zeros(spec: TensorSpec, size: int, guess: int) -> NDArray[Any]:
+    return np.zeros((size, *(length or guess for length in spec.shape[1:])), spec.dtype)
 
 
 def load(

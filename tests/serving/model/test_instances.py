@@ -9,9 +9,18 @@ import served
 from driftline.metadata.errors import InputError
 from driftline.metadata.schema import TensorSpec
 from driftline.serving.hooks.columns import Columns
-from driftline.serving.model.instances import arrays_of, tensor
+from driftline.serving.model.intake import Intake
+from driftline.serving.model.preprocessing import preprocessings
+from driftline.serving.model.tensors import tensor
 
 X = TensorSpec("x", "float32", (None, 4))
+
+
+def arrays_of(instances, specs, columns):
+    """Of a model with these inputs."""
+    metadata = served.metadata(inputs=specs)
+    found = preprocessings(metadata, columns)
+    return Intake(metadata, found, most=10, most_pixels=1_000).instances(instances)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +48,7 @@ def test_null_and_a_column_left_out_are_missing(columns):
         ([], "instances", "the batch is empty"),
         ([[1, 2, 3, 4], [1, 2]], "instances", r"instance 1 is of shape \[2\], the first has \[4\]"),
         ([[1, 2, [3], 4]], "instances", "ragged"),
-        ([[1, 2, 3, "four"]], "instances", "float32 expected, got strings"),
+        ([[1, 2, 3, "four"]], "instances", r"a number expected at \[0, 3\], got a string"),
         ([[1, 2, 3, {"a": 1}]], "instances", r"number expected at \[0, 3\], got an object"),
         ([[1, 2, 3, None], [1, 2, 3, "x"]], "instances", r"\[1, 3\], got a string"),
         ([[1, 2, 3, 10**400]], "instances", "too large"),
