@@ -10,8 +10,8 @@ from driftline.metadata.quality import Health
 
 from .gradients import norms_of
 from .health import health_of
-from .model_training import save_checkpoint
 from .network import parameters_finite, precision_of
+from .obeying import obeyed
 from .plan import Plan, about
 from .probes.probe import Gradients, Step
 from .ranks import rank_and_size
@@ -25,9 +25,10 @@ class LoopTraining:
 
     def __init__(self, plan: Plan, network: Any, optimizer: Any, *, again: bool) -> None:
         self.stopped = False
+        self.callbacks: tuple[Any, ...] = ()
         self.session = plan.open(about=about(network, optimizer), again=again)
         self.step_number = self.session.place.resumed_after or 0
-        self._network = network
+        self.network = network
         self._optimizer = optimizer
         self._names = tuple(each.name for each in optimizer.parameters) if optimizer else ()
         self._epoch = 1
@@ -60,13 +61,13 @@ class LoopTraining:
 
     def obey(self) -> None:
         """Does what policies have asked for; a stop is only `stopped`, for the loop to heed."""
-        checkpoint, stop = self.session.wishes.taken()
-        if checkpoint is not None and self._network is not None:
-            name = f"{checkpoint.rule}-step{self.step_number}.ckpt"
-            save_checkpoint(self._network, self.session.place.folder / "faults" / name)
+        stop = obeyed(self.session, self.network, self.step_number)
         if stop is not None and not self.stopped:
             self.stopped = True
             log.warning("the loop is asked to stop: %s", stop.sentence)
+
+    def look_for_checkpoint(self) -> None:
+        """A loop tells of none."""
 
     def take_out(self) -> None:
         """There is nothing in the network to be taken out."""
@@ -74,11 +75,11 @@ class LoopTraining:
 
     def health(self) -> Health:
         """What the training came to so far."""
-        known = self._network is not None
+        known = self.network is not None
         return health_of(
             self.session,
-            precision=precision_of(self._network) if known else None,
-            finite=parameters_finite(self._network) if known else None,
+            precision=precision_of(self.network) if known else None,
+            finite=parameters_finite(self.network) if known else None,
             ranks=rank_and_size()[1],
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from driftline.metadata.quality import Health
@@ -12,6 +12,7 @@ from driftline.metadata.quality import Health
 from .gradients import GradientTap
 from .health import health_of
 from .network import parameters_finite, precision_of
+from .obeying import obeyed
 from .plan import Plan, about
 from .probes.probe import Step
 from .ranks import rank_and_size
@@ -29,6 +30,7 @@ class ModelTraining:
     def __init__(self, plan: Plan, params: Any, *, again: bool, epochs_before: int) -> None:
         network = params.get("network") or params.get("train_network")
         self.stopped = False
+        self.network = network
         self._params = params
         self._sinks_data = bool(params.get("dataset_sink_mode"))
         self._tap = GradientTap(params.get("train_network"), params.get("optimizer"))
@@ -45,8 +47,15 @@ class ModelTraining:
         self._offset = (self.session.place.resumed_after or 0) - self._seen
         self._epochs_before = epochs_before
         self._step: Step | None = None
+        self._savers = [each for each in self.callbacks if hasattr(each, "latest_ckpt_file_name")]
+        self._checkpoint = ""
         self._snapshots = Snapshots(self.session)
         self._scale = _scale_of(params)
+
+    @property
+    def callbacks(self) -> Any:
+        """All callbacks of the training."""
+        return self._params.get("list_callback") or ()
 
     @property
     def step_number(self) -> int:
@@ -60,6 +69,8 @@ class ModelTraining:
 
     def step_begin(self, params: Any) -> None:
         """Chooses whether to look at the step that begins."""
+        if self._savers:
+            self.look_for_checkpoint()
         depth = self.session.choose()
         if depth == "none":
             self._step = None
@@ -105,13 +116,23 @@ class ModelTraining:
         }
         self.session.epoch(self.epoch_number(params), self.step_number, metrics)
 
+    def look_for_checkpoint(self) -> None:
+        """Takes note of one that MindSpore's `ModelCheckpoint` has saved since the last call.
+
+        Called where the step that runs next has not begun: the other callbacks may have their turn
+        after this one, and saved the checkpoint of the step that has ended.
+        """
+        for saver in self._savers:
+            path = saver.latest_ckpt_file_name
+            if path and path != self._checkpoint:
+                self._checkpoint = path
+                record = self.session.record
+                self.session.do(partial(record.add_checkpoint, str(path), self.step_number))
+
     def obey(self, run_context: Any) -> None:
         """Does what policies have asked for."""
-        checkpoint, stop = self.session.wishes.taken()
-        if checkpoint is not None:
-            network = run_context.original_args().get("train_network")
-            name = f"{checkpoint.rule}-step{self.step_number}.ckpt"
-            save_checkpoint(network, self.session.place.folder / "faults" / name)
+        cell = run_context.original_args().get("train_network")
+        stop = obeyed(self.session, cell, self.step_number)
         if stop is not None and not self.stopped:
             self.stopped = True
             run_context.request_stop()
@@ -120,6 +141,9 @@ class ModelTraining:
     def take_out(self) -> None:
         """Gives the training cell back as it was."""
         self._tap.take_out()
+        note = f"Gradients were not measured: {self._tap.error}".splitlines()[0]
+        if self._tap.error is not None and note not in self.session.notes:
+            self.session.notes.append(note)
 
     def health(self) -> Health:
         """What the training came to so far."""
@@ -140,15 +164,6 @@ class ModelTraining:
             return int(shape[0]) if shape else 0
         dataset = params.get("train_dataset")
         return int(dataset.get_batch_size()) * steps if dataset is not None else 0
-
-
-def save_checkpoint(network: Any, path: Path) -> None:
-    """Saves all parameters of the cell, the optimizer's among them if it has one."""
-    import mindspore as ms
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    ms.save_checkpoint(network, str(path))
-    log.warning("checkpoint saved: %s", path)
 
 
 def _scale_of(params: Any) -> float | None:

@@ -12,6 +12,7 @@ from mindspore.train.callback import Callback
 
 from driftline.metadata.quality import Health
 
+from .ending import report_on
 from .fence import Fence
 from .loop import Loop
 from .loop_training import LoopTraining
@@ -178,6 +179,7 @@ class TrainingMonitor(Callback):
         if training is None:
             return
         training.take_out()
+        training.look_for_checkpoint()
         training.session.flush(SECONDS_TO_END)
         self._health = training.health()
 
@@ -188,9 +190,22 @@ class TrainingMonitor(Callback):
         training.take_out()
         if training.stopped and reason == FINISHED:
             reason = STOPPED
-        self._epochs += training.session.record.epochs.count
-        if not training.session.close(reason, SECONDS_TO_END):
+        training.look_for_checkpoint()
+        session = training.session
+        self._epochs += session.record.epochs.count
+        if not session.close(reason, SECONDS_TO_END):
             log.warning("the monitor of %s did not end in time", self.folder)
+        if self._health is None:
+            self._health = training.health()
+        if self._plan.settings.report and session.place.rank == 0 and session.steps:
+            report_on(
+                self._plan,
+                session,
+                reason,
+                self._health,
+                network=training.network,
+                callbacks=training.callbacks,
+            )
 
     def _make_health(self) -> Health | None:
         if self._health is None and self._training is not None:

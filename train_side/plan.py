@@ -49,10 +49,15 @@ class Plan:
         sinks = self.sinks if rank == 0 else ()
         watching = Watching(copy.deepcopy(self.rules), self.policies, self.gauges, sinks)
         session = Session(
-            place, settings, probes=copy.deepcopy(self.probes), watching=watching, ranks=ranks
+            place,
+            settings.sampling,
+            probes=copy.deepcopy(self.probes),
+            watching=watching,
+            ranks=ranks,
         )
         if place.broken:
             log.info("run %s goes on. %s", place.run, place.broken)
+        session.about = about
         place.start(about)
         run = Run(place.run, place.folder, place.journal, steps, about)
         for sink in sinks:

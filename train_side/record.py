@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from .epochs import EpochTable
 from .layers import LayerTable
@@ -15,6 +16,15 @@ RECENT = 256
 NAMES = 500
 SMOOTHING = 0.05
 NORMS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint that training saved; `loss` is the smoothed one at that moment."""
+
+    path: str
+    step: int
+    loss: float
 
 
 class Record:
@@ -34,6 +44,7 @@ class Record:
         self.layers = LayerTable()
         self.notices: deque[Notice] = deque(maxlen=500)
         self.notice_count = 0
+        self.checkpoints: deque[Checkpoint] = deque(maxlen=50)
         self.overflows: float = 0
         self.unlisted = 0
         self._recent: dict[str, deque[float]] = {}
@@ -69,6 +80,11 @@ class Record:
         """Takes what a rule has found."""
         self.notices.append(notice)
         self.notice_count += 1
+
+    def add_checkpoint(self, path: str, step: int) -> None:
+        """Takes note of a checkpoint that was saved."""
+        loss = self.last("loss_smoothed")
+        self.checkpoints.append(Checkpoint(path, step, math.inf if loss is None else loss))
 
     def last(self, name: str) -> float | None:
         """The latest value; None if there was none."""

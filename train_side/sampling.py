@@ -6,7 +6,7 @@ from collections import deque
 from typing import Literal
 
 from .pacing import Pace
-from .settings import MonitorSettings
+from .settings import Sampling
 
 Depth = Literal["none", "light", "deep"]
 
@@ -24,11 +24,11 @@ class Sampler:
     a deep one, since all ranks have to run the same graph.
     """
 
-    def __init__(self, settings: MonitorSettings, *, ranks: int = 1) -> None:
-        self.light = Pace(settings.budget * 0.4, free=FREE_LIGHT, longest=LONGEST)
-        self.deep = Pace(settings.budget * 0.4, free=FREE_DEEP, purse=0.2)
-        self._every = settings.every
-        self._deep_every = settings.deep_every
+    def __init__(self, sampling: Sampling, *, ranks: int = 1) -> None:
+        self.light = Pace(sampling.budget * 0.4, free=FREE_LIGHT, longest=LONGEST)
+        self.deep = Pace(sampling.budget * 0.4, free=FREE_DEEP, purse=0.2)
+        self._every = sampling.every
+        self._deep_every = sampling.deep_every
         if ranks > 1 and self._deep_every is None:
             self._deep_every = SEVERAL_RANKS
         self._count = 0

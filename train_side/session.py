@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from .desk import Desk, Item, Watching
@@ -15,7 +16,7 @@ from .probes.probe import Probe, Step, Timing
 from .record import Record
 from .runs import RunFolder
 from .sampling import Depth, Sampler
-from .settings import MonitorSettings
+from .settings import Sampling
 from .timing import StepClock
 from .worker import Worker
 
@@ -30,7 +31,7 @@ class Session:
     def __init__(
         self,
         place: RunFolder,
-        settings: MonitorSettings,
+        sampling: Sampling,
         *,
         probes: Sequence[Probe],
         watching: Watching,
@@ -41,9 +42,12 @@ class Session:
         self.wishes = Wishes()
         self.desk = Desk(self.record, place.journal, watching, self.wishes)
         self.worker: Worker[Item] = Worker(self.desk.handle, name="driftline-monitor")
-        self.sampler = Sampler(settings, ranks=ranks)
+        self.sampler = Sampler(sampling, ranks=ranks)
         self.clock = StepClock()
         self.fence = Fence()
+        self.saved: list[Path] = []
+        self.notes: list[str] = []
+        self.about: Mapping[str, str] = {}
         self.steps = 0
         self.began = time.monotonic()
         self.interrupts = Interrupts(self.interrupted)

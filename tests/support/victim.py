@@ -12,7 +12,7 @@ from mindspore.train.callback import Callback
 from watched import MODES, cross_entropy, dataset, mlp
 
 from driftline.train_side.monitor import TrainingMonitor
-from driftline.train_side.settings import MonitorSettings
+from driftline.train_side.settings import MonitorSettings, Sampling
 
 
 class Steps(Callback):
@@ -30,7 +30,9 @@ if __name__ == "__main__":
     mode, folder = sys.argv[1], Path(sys.argv[2])
     ms.set_context(mode=MODES[mode])
     monitor = TrainingMonitor(
-        folder, sinks=(), settings=MonitorSettings(every=1, deep_every=10, report=False)
+        folder,
+        sinks=(),
+        settings=MonitorSettings(sampling=Sampling(every=1, deep_every=10), report=False),
     )
     network = mlp()
     optimizer = ms.nn.Momentum(network.trainable_params(), 0.1, 0.9)

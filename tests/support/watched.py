@@ -20,7 +20,7 @@ from mindspore.train.callback import Callback
 from driftline.train_side.monitor import TrainingMonitor
 from driftline.train_side.point import Notice, Point
 from driftline.train_side.reading import read_journal
-from driftline.train_side.settings import MonitorSettings
+from driftline.train_side.settings import MonitorSettings, Sampling
 
 MODES = {"graph": ms.GRAPH_MODE, "pynative": ms.PYNATIVE_MODE}
 
@@ -48,6 +48,7 @@ class Trained:
     folder: Path
     monitor: TrainingMonitor | None = None
     model: Any = None
+    network: Any = None
     extra: dict[str, Any] = field(default_factory=dict)
 
     def points(self) -> list[Point]:
@@ -148,7 +149,9 @@ def train(
     callbacks: list[Any] = [losses, *arguments.pop("callbacks", ())]
     if watched:
         arguments.setdefault("sinks", ())
-        arguments.setdefault("settings", MonitorSettings(every=1, deep_every=4, report=False))
+        arguments.setdefault(
+            "settings", MonitorSettings(sampling=Sampling(every=1, deep_every=4), report=False)
+        )
         monitor = TrainingMonitor(folder, **arguments)
         callbacks.insert(0, monitor)
     data = data if data is not None else dataset()
@@ -161,7 +164,7 @@ def train(
     ms.save_checkpoint(cell, str(path))
     keys = sorted(ms.load_checkpoint(str(path)))
     parameters = {each.name: each.asnumpy().copy() for each in network.get_parameters()}
-    return Trained(losses.values, keys, parameters, folder, monitor, model)
+    return Trained(losses.values, keys, parameters, folder, monitor, model, network)
 
 
 def until(condition: Callable[[], object], seconds: float = 10.0) -> None:

@@ -48,7 +48,7 @@ class Board(Sink):
     def __init__(self, url: str, *, token: str | None = None, timeout: float = 5.0) -> None:
         self.sent = self.refused = 0
         self.error: str | None = None
-        self._url = url.rstrip("/")
+        self.url = url.rstrip("/")
         self._token = token or os.environ.get("DRIFTLINE_TOKEN")
         self._timeout = timeout
         self._wakes: queue.SimpleQueue[bool] = queue.SimpleQueue()
@@ -59,7 +59,7 @@ class Board(Sink):
     def open(self, run: Run) -> None:
         """Goes on after what was delivered of this run before."""
         self._until = None
-        self._address = f"{self._url}/runs/{quote(run.name, safe='')}/points"
+        self._address = f"{self.url}/runs/{quote(run.name, safe='')}/points"
         self._delivered = Delivered(run.folder / "board.json", run.name)
         self._follower = Follower(run.journal, after=self._delivered.last)
         self._largest = LARGEST_BATCH
@@ -143,14 +143,14 @@ class Board(Sink):
         else:
             self.sent += len(batch)
             if self.error:
-                log.info("the board at %s answers again", self._url)
+                log.info("the board at %s answers again", self.url)
             self.error = None
         self._delivered.done()
         return True
 
     def _failed(self, reason: str) -> None:
         if self.error is None:
-            log.warning("the board at %s cannot be told: %.300s", self._url, reason)
+            log.warning("the board at %s cannot be told: %.300s", self.url, reason)
         self.error = reason
 
     def _over(self) -> bool:

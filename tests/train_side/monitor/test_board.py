@@ -14,7 +14,7 @@ from watched import Trained, train, until
 
 from driftline.train_side.journal import Journal
 from driftline.train_side.point import Notice, Point, stamp
-from driftline.train_side.settings import MonitorSettings
+from driftline.train_side.settings import MonitorSettings, Sampling
 from driftline.train_side.sinks import Board, Run, Values
 
 
@@ -235,7 +235,7 @@ def test_a_killed_process_leaves_a_batch_that_is_sent_again_alike(
 def test_a_training_does_not_wait_for_a_dead_board(tmp_path: Path) -> None:
     gone = Service()
     gone.stop()
-    settings = MonitorSettings(every=1, report=False)
+    settings = MonitorSettings(sampling=Sampling(every=1), report=False)
     trained = train(tmp_path / "run", board=gone.url, settings=settings)
     alone = train(tmp_path / "alone", watched=False)
     assert trained.losses == alone.losses

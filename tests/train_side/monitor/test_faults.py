@@ -17,11 +17,11 @@ from watched import Trained, cross_entropy, mlp, rows, train
 from driftline.train_side.policies import Log, SaveCheckpoint, Stop
 from driftline.train_side.probes import Gauge, default_probes
 from driftline.train_side.rules import FrozenLearningRate, ThroughputDrop, default_rules
-from driftline.train_side.settings import MonitorSettings
+from driftline.train_side.settings import MonitorSettings, Sampling
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("graph")]
 
-EVERY_STEP = MonitorSettings(every=1, deep_every=1, report=False)
+EVERY_STEP = MonitorSettings(sampling=Sampling(every=1, deep_every=1), report=False)
 
 
 def with_rate(rate: object):
@@ -131,7 +131,7 @@ def test_a_loss_that_swings_is_oscillation(tmp_path: Path) -> None:
         make=regression(1e-4),
         data=data.batch(16),
         epochs=8,
-        settings=MonitorSettings(every=1, report=False),
+        settings=MonitorSettings(sampling=Sampling(every=1), report=False),
     )
     assert "standard deviation" in sentence(trained, "oscillation")
 

@@ -15,7 +15,7 @@ from watched import Trained, train, until
 from driftline.train_side.interrupts import Interrupts
 from driftline.train_side.point import End, Point, Start
 from driftline.train_side.reading import read_journal
-from driftline.train_side.settings import MonitorSettings
+from driftline.train_side.settings import MonitorSettings, Sampling
 
 SUPPORT = Path(__file__).parents[2] / "support"
 
@@ -67,7 +67,9 @@ def test_kill_9_loses_less_than_two_seconds_and_the_run_goes_on(tmp_path: Path) 
     assert status == -signal.SIGKILL
     last = last_point(folder)
     assert when - datetime.fromisoformat(last.time).timestamp() < 2.0
-    trained: Trained = train(folder, settings=MonitorSettings(every=1, report=False))
+    trained: Trained = train(
+        folder, settings=MonitorSettings(sampling=Sampling(every=1), report=False)
+    )
     steps = list(trained.series("loss"))
     assert steps == list(range(1, last.step + 21))
     starts = [each for each in read_journal(folder) if isinstance(each, Start)]

@@ -12,7 +12,7 @@ from watched import until
 from driftline.train_side.fence import MOST, Fence
 from driftline.train_side.pacing import Pace
 from driftline.train_side.sampling import Sampler
-from driftline.train_side.settings import MonitorSettings
+from driftline.train_side.settings import Sampling
 from driftline.train_side.worker import Worker
 
 
@@ -127,7 +127,7 @@ def test_a_point_is_due_after_the_longest_time() -> None:
 
 
 def test_several_ranks_look_deeply_at_the_same_steps() -> None:
-    fast, slow = Sampler(MonitorSettings(), ranks=2), Sampler(MonitorSettings(), ranks=2)
+    fast, slow = Sampler(Sampling(), ranks=2), Sampler(Sampling(), ranks=2)
     deep: dict[Sampler, list[int]] = {fast: [], slow: []}
     for sampler, cost in ((fast, 0.0001), (slow, 0.1)):
         for step in range(1000):
@@ -140,7 +140,7 @@ def test_several_ranks_look_deeply_at_the_same_steps() -> None:
 
 
 def test_fixed_intervals_are_kept() -> None:
-    sampler = Sampler(MonitorSettings(every=10, deep_every=50))
+    sampler = Sampler(Sampling(every=10, deep_every=50))
     depths = [sampler.choose(0.0) for _ in range(100)]
     assert depths.count("deep") == 2
     assert [step for step, depth in enumerate(depths, 1) if depth == "light"] == list(

@@ -1,0 +1,43 @@
+"""What policies have asked for, done in the training thread."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from .anomaly import write_anomaly_report
+from .point import Notice
+from .session import Session
+
+log = logging.getLogger("driftline")
+
+
+def obeyed(session: Session, cell: Any, step: int) -> Notice | None:
+    """Saves the checkpoint that is wanted, of `cell`; gives the reason to stop if there is one.
+
+    With a stop comes ``anomaly_report.md``, written on the worker's thread. On other ranks than 0
+    nothing is saved: they hold the same.
+    """
+    checkpoint, stop = session.wishes.taken()
+    place = session.place
+    if checkpoint is not None and cell is not None and place.rank == 0:
+        path = place.folder / "faults" / f"{checkpoint.rule}-step{step}.ckpt"
+        save_checkpoint(cell, path)
+        session.saved.append(path)
+    if stop is not None:
+        session.do(lambda: write_anomaly_report(place.folder, stop, session.record, session.saved))
+    return stop
+
+
+def save_checkpoint(network: Any, path: Path, why: int = logging.WARNING) -> None:
+    """Saves all parameters of the cell, the optimizer's among them if it has one.
+
+    `why` is the level at which it is logged.
+    """
+    import mindspore as ms
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)  # MindSpore makes them read-only
+    ms.save_checkpoint(network, str(path))
+    log.log(why, "checkpoint saved: %s", path)
