@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from driftline.metadata.counts import Counts
 from driftline.metadata.errors import StoreError
+from driftline.metadata.host import host_fingerprint
 from driftline.metadata.schema import ModelMetadata
 from driftline.metadata.thresholds import Thresholds
 
@@ -55,6 +56,7 @@ class Evaluator:
         self._store = store
         self._thresholds = thresholds
         self._holder = holder
+        self._host = host_fingerprint()
         self._lease: Lease | None = None
         self._lock = threading.Lock()
         self._took = 0.0
@@ -134,7 +136,7 @@ class Evaluator:
             if name.startswith(prefix)
         }
         slow = {} if width == SLOW_BUCKET else ring(SLOW_BUCKET)
-        return Facts(ring(width), slow, service, counters)
+        return Facts(ring(width), slow, service, counters, host=self._host)
 
     def _before(self) -> Standing | None:
         """The standing before this one: ours, or the one that the last holder wrote."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from driftline.drift.judge import judge
 from driftline.drift.ring import Ring
@@ -14,24 +14,33 @@ from driftline.metadata.thresholds import Thresholds
 
 from ..series import SLOW_BUCKET, Series
 from ..service_signals import SERVICE
+from .performance import Performance, estimate_of, harm_of, latency_of
 from .standing import Service, Standing
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What one evaluation was made of."""
+    """What one evaluation was made of.
+
+    `feedback` maps the start of a bucket to how many of its predictions labels found (right,
+    wrong); `host` is the fingerprint of the machine.
+    """
 
     fast: Mapping[int, Counts]
     slow: Mapping[int, Counts]
     service: Mapping[int, Counts]
     counters: Mapping[str, float]
+    feedback: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    host: str = ""
 
     @property
     def key(self) -> tuple[object, ...]:
         """Equal where the same counts were facts."""
         rows = sum(int(each.rows.sum()) for each in self.fast.values())
         requests = sum(int(each.rows.sum()) for each in self.service.values())
-        return (tuple(self.fast), tuple(self.slow), rows, requests, tuple(self.counters.items()))
+        labels = tuple(self.feedback.items())
+        counters = tuple(self.counters.items())
+        return (tuple(self.fast), tuple(self.slow), rows, requests, labels, counters)
 
 
 def stand(
@@ -62,6 +71,7 @@ def stand(
         width=series.bucket,
         verdict=verdict,
         service=Service.of(service),
+        performance=_performance(metadata, facts, ring, verdict, thresholds, before),
         total=int(facts.counters.get("requests", 0)),
         dropped={
             name: int(value)
@@ -69,6 +79,28 @@ def stand(
             if name.startswith(("unusable|", "monitor|"))
         },
     )
+
+
+def _performance(
+    metadata: ModelMetadata,
+    facts: Facts,
+    ring: Ring,
+    verdict: Verdict,
+    thresholds: Thresholds,
+    before: Standing | None,
+) -> Performance:
+    last = before.performance if before else Performance()
+    width = ring.width
+    return Performance(
+        latency=latency_of(
+            metadata, facts.service,
+            width=width, host=facts.host, thresholds=thresholds, before=last.latency,
+        ),
+        estimate=estimate_of(metadata, ring, verdict),
+        harm=harm_of(
+            metadata, facts.feedback, width=width, thresholds=thresholds, before=last.harm
+        ),
+    )  # fmt: skip
 
 
 def _since(verdict: Verdict, before: Standing | None, now: int) -> int:

@@ -9,6 +9,7 @@ from driftline.drift.verdict import Verdict
 from driftline.metadata.counts import Counts
 
 from ..service_signals import group_rows, quantile, rate, requests_in
+from .performance import Performance
 
 
 class Service(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -62,6 +63,7 @@ class Standing(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     width: int
     verdict: Verdict
     service: Service
+    performance: Performance = Performance()
     total: int = 0
     dropped: dict[str, int] = {}
 
