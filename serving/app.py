@@ -9,14 +9,26 @@ from flask import Flask, Response, request
 from driftline.metadata.package import ModelPackage
 
 from .alerting import alerts_of
-from .api import alerts, context, drift, errors, health, live, metadata, metrics, predict, security
+from .api import (
+    alerts,
+    context,
+    drift,
+    errors,
+    health,
+    inference,
+    live,
+    metadata,
+    metrics,
+    predict,
+    security,
+)
 from .hooks.monitor import InferenceMonitor
 from .hooks.session import Plan
 from .model import predictor
 from .model.engine import Batching, Engine
 from .settings import Settings
 
-BLUEPRINTS = (predict, drift, metadata, health)
+BLUEPRINTS = (predict, inference, drift, metadata, health)
 
 
 def create_app(settings: Settings) -> Flask:

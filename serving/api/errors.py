@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from flask import Flask, Response
+from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from driftline.metadata.errors import InputError, StoreError
@@ -36,7 +36,9 @@ class Refused(Exception):
 
 
 def error(status: int, code: str, message: str, field: str | None = None) -> Response:
-    """The body of an error."""
+    """The body of an error; in the protocol's own form where that is spoken."""
+    if request.path == "/v2" or request.path.startswith("/v2/"):
+        return reply({"error": message}, status)
     return reply({"error": {"code": code, "message": message, "field": field}}, status)
 
 
