@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import click
 
-from driftline.metadata.schema import ModelMetadata
+from driftline.metadata.schema import ModelMetadata, Sensitivity
 
 from ..opened import opened
 from .table import table
+
+# Columns for what is seen with 90 % power within so many requests.
+SEEN = ("in 100", "in 1,000", "in 10,000")
 
 
 @click.command()
@@ -53,7 +56,12 @@ def overview(metadata: ModelMetadata) -> str:
     if metadata.latency is not None:
         p50, p95 = metadata.latency.p50 * 1000, metadata.latency.p95 * 1000
         facts.append(("latency", f"p50 {p50:.2f} ms, p95 {p95:.2f} ms on {metadata.latency.host}"))
+    if metadata.sensitivity is not None:
+        share, level = metadata.sensitivity.loose_share, metadata.sensitivity.loose_level
+        said = f"{share:.2%} of {metadata.sensitivity.streams:,} simulated streams"
+        facts.append(("false alarms", f"{said} where {level:.0%} is allowed"))
     facts.extend(("note", note) for note in metadata.notes)
+    sizes = seen(metadata.sensitivity)
     signals = [
         (
             each.name,
@@ -61,6 +69,7 @@ def overview(metadata: ModelMetadata) -> str:
             each.signal.kind,
             str(each.signal.partition.size),
             f"{each.rows:,}",
+            *sizes.get(each.name, ("-",) * len(SEEN)),
         )
         for each in metadata.reference.signals
     ]
@@ -69,7 +78,22 @@ def overview(metadata: ModelMetadata) -> str:
     ]
     parts = [
         table(facts),
-        table(signals, ("signal", "group", "kind", "cells", "rows")),
+        table(signals, ("signal", "group", "kind", "cells", "rows", *SEEN)),
         table(files, ("file", "role", "size", "sha256")),
     ]
     return "\n\n".join(parts)
+
+
+def seen(found: Sensitivity | None) -> dict[str, tuple[str, ...]]:
+    """By signal the smallest changes that are seen, in the columns `SEEN`: shifts and shares."""
+    told: dict[str, tuple[str, ...]] = {}
+    for row in found.rows if found else ():
+        shifts = bool(row.mean_shift_sd)
+        sizes = row.mean_shift_sd if shifts else row.rate_change
+        words = []
+        for column in SEEN:
+            size = sizes.get(column.removeprefix("in ").replace(",", ""))
+            shown = f"{size:.2g} σ" if shifts and size else f"{100 * (size or 0):.2g} %"
+            words.append("-" if size is None else shown)
+        told[row.signal] = tuple(words)
+    return told
