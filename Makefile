@@ -48,8 +48,8 @@ bench-detect: $(STAMP) ## how soon drift is seen, how often stable traffic is ca
 bench-train: $(STAMP) ## what the callbacks add to a training step
 	$(BIN)/python -m benchmarks.train
 
-ops-demo: $(STAMP) ## the service with Prometheus, Alertmanager and webhook receivers
-	$(BIN)/python -m examples.ops.demo
+ops-demo: $(STAMP) ## the service with Prometheus, Alertmanager and webhook receivers (KEEP=1 leaves them up)
+	KEEP=$(KEEP) $(BIN)/python -m examples.ops.demo
 
 pages-demo: $(STAMP) ## the live pages, with a training and traffic to look at
 	$(BIN)/python -m examples.pages.demo

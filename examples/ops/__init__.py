@@ -1,0 +1,1 @@
+"""The service at home in what people run already: Prometheus, Alertmanager, webhooks."""
