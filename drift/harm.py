@@ -29,13 +29,16 @@ class Harm(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What labels say about accuracy.
 
     `accuracy` is that of the `rows` labelled predictions in the window with its 95 % interval from
-    `low` to `high` (Jeffreys; for one look, not for many), None where there is none. `harmful`
-    rests on the e-detector alone: log₁₀ of it is `evidence_log10`, and the promise on false alarms
-    asks for `needed_log10`. `since` is the estimated onset in unix seconds.
+    `low` to `high` (Jeffreys; for one look, not for many), None where there is none; `packaged` is
+    what it was on held-out data (of a regression: the share of errors within the usual one). More
+    than `tolerance` below is harm. `harmful` rests on the e-detector alone: log₁₀ of it is
+    `evidence_log10`, and the promise on false alarms asks for `needed_log10`. `since` is the
+    estimated onset in unix seconds.
     """
 
     rows: int
     accuracy: float | None
+    packaged: float
     low: float | None
     high: float | None
     tolerance: float
@@ -71,7 +74,8 @@ def harm(
     thresholds = thresholds or Thresholds()
     tolerance = thresholds.accuracy_loss
     weights = weights_of(quality, tolerance)
-    if weights is None:
+    packaged = weights_of(quality, 0.0)
+    if weights is None or packaged is None:
         return None
     ring = single_ring(width, buckets)
     verdict = judge(
@@ -86,6 +90,7 @@ def harm(
     return Harm(
         rows=right + wrong,
         accuracy=right / (right + wrong) if right + wrong else None,
+        packaged=packaged[0] / sum(packaged),
         low=low,
         high=high,
         tolerance=tolerance,

@@ -20,14 +20,15 @@ CONFIDENCE = "top_probability"
 class Estimate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The accuracy that `rows` predictions without labels can be expected to have.
 
-    `cbpe` with its 95 % interval from `low` to `high`, and `atc` beside it: where the two differ
-    by much, neither is to be relied on. `label_shift` is there where classes are predicted.
-    `unreliable` says why the estimate should not be trusted, ``""`` if nothing speaks against it:
-    all of it assumes that what is right has not changed, and that confidence still means what it
-    did.
+    `packaged` is what it was on held-out data; `cbpe` the estimate with its 95 % interval from
+    `low` to `high`, and `atc` beside it: where the two differ by much, neither is to be relied on.
+    `label_shift` is there where classes are predicted. `unreliable` says why the estimate should
+    not be trusted, ``""`` if nothing speaks against it: all of it assumes that what is right has
+    not changed, and that confidence still means what it did.
     """
 
     rows: int
+    packaged: float | None
     cbpe: float
     low: float
     high: float
@@ -75,6 +76,7 @@ def estimate(
             shift = label_shift(quality.confusion, partition.values, of(layout.position[name]))
     return Estimate(
         rows=int(confidences.sum()),
+        packaged=quality.accuracy,
         cbpe=middle,
         low=low,
         high=high,

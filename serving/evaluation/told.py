@@ -85,17 +85,13 @@ def latency(standing: Standing, metadata: ModelMetadata, thresholds: Thresholds)
 
 def accuracy(standing: Standing, metadata: ModelMetadata) -> dict[str, Any]:
     """Packaged accuracy, what to expect of predictions without labels, and what labels show."""
-    quality = metadata.quality
-    packaged = quality.accuracy if quality else None
-    usual = quality.usual_error if quality else None
-    # For a regression an error within the usual one is right.
-    right = packaged if usual is None else usual.within / (usual.rows + 1)
+    packaged = metadata.quality.accuracy if metadata.quality else None
     found = standing.performance.estimate
     told: dict[str, Any] = {
         "packaged": packaged,
         "estimated": None,
         "label_shift": None,
-        "labelled": _labelled(standing.performance.harm, right),
+        "labelled": _labelled(standing.performance.harm),
     }
     if found is not None:
         told["estimated"] = {
@@ -105,14 +101,14 @@ def accuracy(standing: Standing, metadata: ModelMetadata) -> dict[str, Any]:
             "atc": found.atc,
             "rows": found.rows,
             "unreliable": found.unreliable,
-            "sentence": estimate_words(found, packaged).en,
+            "sentence": estimate_words(found).en,
         }
         if found.label_shift is not None:
             told["label_shift"] = _shift(found.label_shift, metadata.class_names)
     return told
 
 
-def _labelled(found: Harm | None, packaged: float | None) -> dict[str, Any] | None:
+def _labelled(found: Harm | None) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
@@ -120,12 +116,13 @@ def _labelled(found: Harm | None, packaged: float | None) -> dict[str, Any] | No
         "low": found.low,
         "high": found.high,
         "rows": found.rows,
+        "packaged": found.packaged,
         "tolerated_loss": found.tolerance,
         "harmful": found.harmful,
         "evidence": found.evidence_log10,
         "evidence_needed": found.needed_log10,
         "since": iso(found.since),
-        "sentence": harm_words(found, packaged).en,
+        "sentence": harm_words(found).en,
     }
 
 

@@ -27,11 +27,11 @@ def latency_words(found: Latency) -> Text:
     )
 
 
-def harm_words(found: Harm, packaged: float | None) -> Text:
+def harm_words(found: Harm) -> Text:
     """One sentence on accuracy by labels."""
     if found.accuracy is None:
         return Text("No label has arrived.", "尚未收到标签。")
-    now, base, loss = _percent(found.accuracy), _percent(packaged), _percent(found.tolerance)
+    now, base, loss = _percent(found.accuracy), _percent(found.packaged), _percent(found.tolerance)
     if found.harmful:
         return Text(
             f"Accuracy fell by more than {loss} below the packaged {base}: "
@@ -44,9 +44,9 @@ def harm_words(found: Harm, packaged: float | None) -> Text:
     )
 
 
-def estimate_words(found: Estimate, packaged: float | None) -> Text:
+def estimate_words(found: Estimate) -> Text:
     """One sentence on expected accuracy."""
-    low, high, base = _percent(found.low), _percent(found.high), _percent(packaged)
+    low, high, base = _percent(found.low), _percent(found.high), _percent(found.packaged)
     doubt = f" Not to be relied on: {found.unreliable}." if found.unreliable else ""
     doubt_zh = "该估计不可靠。" if found.unreliable else ""
     return Text(

@@ -10,7 +10,7 @@ from ..alerts.condition import Condition, from_breaches, from_verdict
 from ..alerts.tolerance import Tolerance
 from ..known import Known, Version, known
 from ..stores.store import Store
-from . import counted, window
+from . import counted, performance, window
 from .recent import Recent
 
 # A verdict that nobody renews any more says nothing about now.
@@ -27,7 +27,6 @@ class ModelWatch:
         own: the model and version that are served here.
         tolerance: how much is too much.
         limits: of the version that is served here, for sentences.
-        packaged_ms: its packaged 95th percentile of latency, None where it has none.
     """
 
     def __init__(
@@ -37,13 +36,11 @@ class ModelWatch:
         *,
         tolerance: Tolerance,
         limits: Thresholds,
-        packaged_ms: float | None,
     ) -> None:
         self._store = store
         self._own = own
         self._tolerance = tolerance
         self._limits = limits
-        self._packaged_ms = packaged_ms
         self._recent: dict[Version, Recent] = {}
         self._began: float | None = None
 
@@ -73,9 +70,7 @@ class ModelWatch:
                 window.slow(standing, version, self._tolerance, limits),
                 window.failed(standing, version, self._tolerance),
             ]
-            ratio = self._tolerance.latency_ratio
-            if own and ratio is not None and self._packaged_ms is not None:
-                found.append(window.slower(standing, version, self._packaged_ms, ratio))
+            found += performance.conditions(standing, version, self._tolerance)
         growth = self._recent.setdefault(version, Recent()).growth(each.counters, now)
         if own or found:
             found.append(counted.misfits(growth, version, self._tolerance, now))
