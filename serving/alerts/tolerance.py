@@ -17,14 +17,12 @@ class Tolerance(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     - `slow`: of requests over the latency limit.
     - `failed`: of requests that the model failed to answer.
     - `schema`: of requests that did not fit the signature, over the last five minutes.
-    - `latency_ratio`: the 95th percentile of latency over the packaged one; None leaves it alone,
-      since the package was timed on another machine.
-    - `accuracy_loss`: how far accuracy, estimated or real, may fall below the packaged one.
+    - `accuracy_loss`: how far expected accuracy may lie below the packaged one. Of accuracy by
+      labels the package's thresholds say it.
     """
 
     low_confidence: Share = 0.05
     slow: Share = 0.05
     failed: Share = 0.05
     schema: Share = 0.05
-    latency_ratio: Annotated[float, Meta(gt=1)] | None = None
     accuracy_loss: Share = 0.05

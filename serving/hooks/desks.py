@@ -24,7 +24,6 @@ def desks(plan: Plan, store: Store, holder: str) -> tuple[Desk, Desk]:
         own,
         tolerance=plan.alerts.tolerance,
         limits=plan.thresholds,
-        packaged_ms=None if metadata.latency is None else metadata.latency.p95 * 1000.0,
     )
     model = Desk(own[0], store, plan.alerts, holder=holder, watch=watch, outage=Outage(own))
     return model, trainings(plan.alerts, store, holder)

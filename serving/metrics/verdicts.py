@@ -73,28 +73,6 @@ _GAUGES: tuple[tuple[str, str, Read], ...] = (
         ),
     ),
     (
-        "latency_regressed",
-        "1 when latency is beyond its baseline, by evidence and by effect.",
-        lambda s: (
-            None if s.performance.latency.verdict is None else s.performance.latency.regressed
-        ),
-    ),
-    (
-        "estimated_accuracy",
-        "Accuracy expected of the window's predictions, without labels.",
-        lambda s: s.performance.estimate.cbpe if s.performance.estimate else None,
-    ),
-    (
-        "labelled_accuracy",
-        "Accuracy of the window's predictions that labels were sent for.",
-        lambda s: s.performance.harm.accuracy if s.performance.harm else None,
-    ),
-    (
-        "accuracy_harmful",
-        "1 when labels show that accuracy fell by more than is tolerated.",
-        lambda s: s.performance.harm.harmful if s.performance.harm else None,
-    ),
-    (
         "evaluated_timestamp_seconds",
         "Unix second at which the verdict was written.",
         lambda s: float(s.at),

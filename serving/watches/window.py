@@ -66,31 +66,6 @@ def slow(
     )
 
 
-def slower(standing: Standing, version: Version, packaged_ms: float, ratio: float) -> Condition:
-    """A 95th percentile of latency far above the packaged one."""
-    p95, total = standing.service.p95_ms, standing.service.requests
-    times = 0.0 if p95 is None else p95 / packaged_ms
-    told = "?" if p95 is None else f"{p95:.3g}"
-    return Condition(
-        kind="latency",
-        model=version[0],
-        version=version[1],
-        name="baseline",
-        # A 95th percentile of few requests is one request.
-        firing=None if p95 is None or total < 200 else times > ratio,
-        severity="minor",
-        since=standing.verdict.window_from,
-        sentence_en=(
-            f"The 95th percentile of latency is {told} ms, {times:.1f} times the packaged "
-            f"{packaged_ms:.3g} ms; {ratio:g} times are tolerated."
-        ),
-        sentence_zh=(
-            f"延迟第 95 百分位为 {told} ms,是打包时 {packaged_ms:.3g} ms 的 {times:.1f} 倍,"
-            f"容许 {ratio:g} 倍。"
-        ),
-    )
-
-
 def failed(standing: Standing, version: Version, tolerance: Tolerance) -> Condition:
     """Too many requests that the model failed to answer."""
     share, total = standing.service.errors or 0.0, standing.service.requests

@@ -37,7 +37,7 @@ def test_a_planted_fault_fires_through_prometheus_and_ends(stack):
     assert types == ["io.driftline.drift.firing", "io.driftline.drift.resolved"]
     told = fetched(stack.prometheus.url + "/api/v1/rules")
     rules = [rule for group in told["data"]["groups"] for rule in group["rules"]]
-    assert len(rules) == 20
+    assert len(rules) == 21
     assert {rule["health"] for rule in rules} == {"ok"}
 
 
