@@ -14,11 +14,13 @@ from .api import (
     context,
     drift,
     errors,
+    feedback,
     health,
     inference,
     live,
     metadata,
     metrics,
+    openapi,
     predict,
     security,
 )
@@ -28,7 +30,7 @@ from .model import predictor
 from .model.engine import Batching, Engine
 from .settings import Settings
 
-BLUEPRINTS = (predict, inference, drift, metadata, health)
+BLUEPRINTS = (predict, inference, feedback, drift, metadata, health)
 
 
 def create_app(settings: Settings) -> Flask:
@@ -91,6 +93,7 @@ def wired(engine: Engine, settings: Settings) -> Flask:
     errors.register(app)
     for module in BLUEPRINTS:
         app.register_blueprint(module.blueprint)
+    app.register_blueprint(openapi.blueprint(token=settings.token is not None))
     app.register_blueprint(alerts.blueprint(lambda: engine.monitor.session.desks))
     app.register_blueprint(metrics.blueprint(lambda: engine.monitor.session.store, engine))
     live.register(

@@ -46,13 +46,19 @@ class Series:
         return f"{self.base}/service/{width}"
 
     @property
+    def labels(self) -> str:
+        """The series of labels that arrived, in buckets of `SLOW_BUCKET` seconds."""
+        return f"{self.base}/labels/{SLOW_BUCKET}"
+
+    @property
     def keep(self) -> dict[str, int]:
         """Every series with the seconds that its buckets matter."""
-        return {
+        kept = {
             name(width): seconds
             for width, seconds in self.widths.items()
             for name in (self.model, self.service)
         }
+        return {**kept, self.labels: self.widths[SLOW_BUCKET]}
 
     @property
     def verdict(self) -> str:

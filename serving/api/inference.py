@@ -13,12 +13,13 @@ from werkzeug.exceptions import HTTPException
 
 from driftline.metadata.errors import InputError
 
+from ..feedback.joining import MOST_ID
 from ..inference.datatypes import described
 from ..inference.inputs import arrays_of
 from ..inference.outputs import wanted, written
 from ..inference.wire import HEAD_LENGTH, parsed
 from ..model.engine import Engine
-from .context import engine, reply
+from .context import engine, reply, request_id
 from .errors import Refused
 
 log = logging.getLogger(__name__)
@@ -96,7 +97,8 @@ def infer(model: str, version: str | None = None) -> Response:
     chosen = wanted(asked, tuple(spec.name for spec in metadata.outputs))
     arrays = arrays_of(asked.inputs, binary)
     only = len(metadata.inputs) == 1 and metadata.inputs[0].name in arrays
-    answered = served.infer(arrays, f"inputs.{metadata.inputs[0].name}" if only else "inputs")
+    field = f"inputs.{metadata.inputs[0].name}" if only else "inputs"
+    answered = served.infer(arrays, field, request_id=_key(asked.id))
     head = {"model_name": metadata.model.name, "model_version": metadata.model.version}
     if asked.id is not None:
         head["id"] = asked.id
@@ -127,6 +129,11 @@ def _http(problem: HTTPException) -> Response:
 def _unexpected(problem: Exception) -> Response:
     log.error("an inference failed: %s", problem, exc_info=problem)
     return reply({"error": "The service failed to answer; its log says why."}, 500)
+
+
+def _key(asked: str | None) -> str:
+    """Under which id labels may come: the client's own, where it is a handy one."""
+    return asked if asked and len(asked) <= MOST_ID else request_id()
 
 
 def _served() -> Engine:

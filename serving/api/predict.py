@@ -32,7 +32,7 @@ def predict() -> Response:
     """One prediction for each instance."""
     served = engine()
     arrays, field = _arrays(served.intake)
-    answered = served.infer(arrays, field, explained=True)
+    answered = served.infer(arrays, field, explained=True, request_id=request_id())
     model = served.metadata.model
     return reply(
         {

@@ -13,6 +13,7 @@ from driftline.metadata.host import host_fingerprint
 from driftline.metadata.schema import ModelMetadata
 from driftline.metadata.thresholds import Thresholds
 
+from ..feedback.joining import LABELS, pairs
 from ..series import SLOW_BUCKET, Series
 from ..service_signals import SERVICE
 from ..stores.store import Lease, Store
@@ -136,7 +137,9 @@ class Evaluator:
             if name.startswith(prefix)
         }
         slow = {} if width == SLOW_BUCKET else ring(SLOW_BUCKET)
-        return Facts(ring(width), slow, service, counters, host=self._host)
+        oldest = int(now) - spans[SLOW_BUCKET]
+        labels = pairs(self._store.read(self._series.labels, LABELS, oldest, end))
+        return Facts(ring(width), slow, service, counters, labels, host=self._host)
 
     def _before(self) -> Standing | None:
         """The standing before this one: ours, or the one that the last holder wrote."""

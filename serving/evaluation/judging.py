@@ -22,8 +22,8 @@ from .standing import Service, Standing
 class Facts:
     """What one evaluation was made of.
 
-    `feedback` maps the start of a bucket to how many of its predictions labels found (right,
-    wrong); `host` is the fingerprint of the machine.
+    `feedback` maps the start of an hour to how many predictions the labels that came in it found
+    (right, wrong); `host` is the fingerprint of the machine.
     """
 
     fast: Mapping[int, Counts]
@@ -98,7 +98,7 @@ def _performance(
         ),
         estimate=estimate_of(metadata, ring, verdict),
         harm=harm_of(
-            metadata, facts.feedback, width=width, thresholds=thresholds, before=last.harm
+            metadata, facts.feedback, width=SLOW_BUCKET, thresholds=thresholds, before=last.harm
         ),
     )  # fmt: skip
 

@@ -74,7 +74,7 @@ def harm_of(
     thresholds: Thresholds,
     before: Harm | None,
 ) -> Harm | None:
-    """What labels say: start of each bucket → how many of its predictions were (right, wrong)."""
+    """What labels say: start of each bucket → how many of those that came were (right, wrong)."""
     if metadata.quality is None or not any(map(any, feedback.values())):
         return None
     return harm(metadata.quality, feedback, width=width, thresholds=thresholds, previous=before)

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -21,6 +22,7 @@ from ..alerts.alerts import AlertSettings
 from ..evaluation.desk import resigned
 from ..evaluation.evaluator import Evaluator
 from ..evaluation.standing import Standing
+from ..feedback.joining import Joined, Memory, counted
 from ..series import SLOW_BUCKET, Series
 from ..stores.opening import open_store
 from ..stores.store import Store
@@ -101,6 +103,7 @@ class Session:
             latency_ms=plan.thresholds.latency_ms,
         )
         self.courier = Courier(self.store, plan.series.keep)
+        self.memory = Memory(self.store, f"{plan.series.base}|")
         holder = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self.evaluator = Evaluator(
             plan.package.metadata,
@@ -139,7 +142,7 @@ class Session:
         if noticed:
             self.courier.add({}, {counter(name): by for name, by in noticed.items()})
         sent = self.courier.send()
-        self.problem = self.courier.problem or self._ping()
+        self.problem = self.courier.problem or self._remember() or self._ping()
         if bool(self.problem) != self._away:
             self._away = bool(self.problem)
             if self._away:
@@ -147,6 +150,27 @@ class Session:
             else:
                 log.info("the store is there; all counts were handed over")
         return sent
+
+    def labelled(self, joined: Sequence[Joined]) -> None:
+        """Counts what became of feedback. A label counts when it arrives, however old what it is
+        about: evidence of harm runs over labels in the order of their arrival."""
+        at = int(time.time()) // SLOW_BUCKET * SLOW_BUCKET
+        counts = counted(joined)
+        if counts is not None:
+            self.courier.add({(self.plan.series.labels, at): counts}, {})
+        for each in joined:
+            known = each.status in ("joined", "unknown")
+            self.noticed(f"feedback|{each.status if known else 'mismatched'}")
+
+    def _remember(self) -> str:
+        """Hands over claims that wait for labels; what is wrong with the store, if it is away."""
+        try:
+            dropped = self.memory.send()
+        except StoreError as error:
+            return str(error)
+        if dropped:
+            self.noticed("dropped|claims", dropped)
+        return ""
 
     def noticed(self, counter: str, by: float = 1.0) -> None:
         """Adds to a counter of this package."""

@@ -12,6 +12,7 @@ from driftline.metadata.errors import InputError
 from driftline.metadata.package import ModelPackage
 from driftline.metadata.preprocess.pillow import MOST_PIXELS
 
+from ..feedback.claims import Claims
 from ..hooks.monitor import InferenceMonitor
 from .answered import Answered, Answering
 from .batcher import Batcher
@@ -54,6 +55,7 @@ class Engine:
         self.metadata = package.metadata
         self.monitor = monitor
         self.columns = monitor.plan.columns
+        self.claims = Claims(self.metadata, self.columns)
         self._most = most
         self.intake = Intake(
             self.metadata,
@@ -74,12 +76,18 @@ class Engine:
             self._answer = Batcher(self._answer, most=batching.rows, wait=batching.seconds)
 
     def infer(
-        self, arrays: Mapping[str, NDArray[Any]], field: str, *, explained: bool = False
+        self,
+        arrays: Mapping[str, NDArray[Any]],
+        field: str,
+        *,
+        explained: bool = False,
+        request_id: str | None = None,
     ) -> Answered:
         """The outputs by name; when `explained`, with predictions and warnings for people.
 
         Missing values that the signature does not allow are refused, but counted by the monitor:
-        a feed that broke shows in the missing rates and not in error logs only.
+        a feed that broke shows in the missing rates and not in error logs only. With a
+        `request_id` the answer waits for its labels.
 
         Raises:
             InputError: the arrays do not fit the signature; names `field` or the input.
@@ -101,4 +109,13 @@ class Engine:
         # The hooks' copy of an array is needed only where no column matrix stands for it.
         raw = answered.matrices is None or self._answering.raw_outputs
         self.monitor.after(seen, answered.outputs if raw else None)
+        if request_id is not None:
+            self._remember(request_id, answered)
         return answered
+
+    def _remember(self, request_id: str, answered: Answered) -> None:
+        try:
+            if (claims := self.claims.of(answered)) is not None:
+                self.monitor.session.memory.remember(request_id, claims)
+        except Exception as error:
+            self.monitor.fence.caught("remember", error)

@@ -1,0 +1,1 @@
+"""Labels that arrive late: joined with what was predicted, and counted as right or wrong."""
