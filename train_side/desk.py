@@ -62,11 +62,15 @@ class Desk:
             self.fence.call(sink.kind, sink.write, points, notices)
         self.cpu = time.thread_time() + sum(sink.cpu for sink in self._sinks)
 
-    def notice(self, notice: Notice) -> None:
-        """Writes an event down, and does what its rule's policies say."""
+    def tell(self, notice: Notice) -> None:
+        """Writes an event down."""
         self.record.add_notice(notice)
         self._journal.append(notice)
         self._notices.append(notice)
+
+    def _notice(self, notice: Notice) -> None:
+        """Writes an event down, and does what its rule's policies say."""
+        self.tell(notice)
         for policy in self._policies.get(notice.rule, DEFAULT):
             self.fence.call(policy.kind, policy.apply, notice, self._training)
 
@@ -126,7 +130,7 @@ class Desk:
             rule = episode.rule
             sentence = self.fence.call(rule.kind, episode.ask, view)
             if sentence is not None:
-                self.notice(
+                self._notice(
                     Notice(
                         time=stamp(when),
                         step=step,

@@ -17,6 +17,7 @@ from .report import Ending, write_report
 from .runs import FINISHED, STOPPED
 from .session import Session
 from .sinks.board import Board
+from .together import told_by_files
 
 log = logging.getLogger("driftline")
 
@@ -100,4 +101,4 @@ def _notes(session: Session) -> list[str]:
         notes.append(f"{session.record.unlisted} values had a name beyond the 500th.")
     failures = {**session.fence.failures, **session.desk.fence.failures}
     notes += [f"{name} failed {count} times." for name, count in failures.items()]
-    return notes + session.notes
+    return notes + session.notes + told_by_files(session.place.folder)

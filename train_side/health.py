@@ -23,10 +23,11 @@ def health_of(
     finite: bool | None = None,
     ranks: int = 1,
 ) -> Health:
-    """The fingerprint of the run so far; of at most 100 events, the last ones."""
+    """The fingerprint of the run so far, other ranks' share included; of the last 100 events."""
     import mindspore as ms
 
     record = session.record
+    rows = session.clock.rows + session.others_rows
     seconds = time.monotonic() - session.began
     seed = ms.get_seed()
     epochs = [epoch for epoch in record.epochs.closed if epoch.loss.count]
@@ -36,7 +37,7 @@ def health_of(
         steps=session.steps,
         epochs=record.epochs.count,
         seconds=seconds,
-        rows_seen=session.clock.rows or None,
+        rows_seen=rows or None,
         final_loss=record.losses.final,
         best_loss=record.losses.best,
         loss_by_epoch=tuple(epoch.loss.mean for epoch in epochs),
@@ -45,10 +46,10 @@ def health_of(
         gradient_norm_quantiles=_quantiles(record),
         worst_layers=tuple(f"{name}: {words}" for name, words in record.layers.worst(WORST)),
         events=tuple(notice.event() for notice in list(record.notices)[-EVENTS:]),
-        rows_per_second=session.clock.rows / seconds if session.clock.rows else None,
+        rows_per_second=rows / seconds if rows else None,
         precision=precision,
         loss_scale=scale if scale is not None else loss_scale,
-        overflows=int(record.overflows) if scale is not None else None,
+        overflows=int(record.overflows + record.others_overflows) if scale is not None else None,
         seed=None if seed is None else int(seed),
         ranks=ranks,
     )

@@ -14,6 +14,7 @@ from .health import health_of
 from .network import parameters_finite, precision_of
 from .obeying import obeyed
 from .plan import Plan, about
+from .point import Notice
 from .probes.probe import Step
 from .ranks import rank_and_size
 from .snapshot import Snapshots
@@ -29,7 +30,7 @@ class ModelTraining:
 
     def __init__(self, plan: Plan, params: Any, *, again: bool, epochs_before: int) -> None:
         network = params.get("network") or params.get("train_network")
-        self.stopped = False
+        self.stopped = self.deep = False
         self.network = network
         self._params = params
         self._sinks_data = bool(params.get("dataset_sink_mode"))
@@ -72,6 +73,7 @@ class ModelTraining:
         if self._savers:
             self.look_for_checkpoint()
         depth = self.session.choose()
+        self.deep = depth == "deep"
         if depth == "none":
             self._step = None
             return
@@ -81,7 +83,7 @@ class ModelTraining:
             epoch=self.epoch_number(params),
             batch=batch,
             optimizer=self._tap.optimizer,
-            deep=depth == "deep",
+            deep=self.deep,
         )
         if step.deep:
             self._tap.put_in(batch)
@@ -130,13 +132,18 @@ class ModelTraining:
                 self.session.do(partial(record.add_checkpoint, str(path), self.step_number))
 
     def obey(self, run_context: Any) -> None:
-        """Does what policies have asked for."""
+        """Does what policies have asked for; of several ranks none stops alone."""
         cell = run_context.original_args().get("train_network")
         stop = obeyed(self.session, cell, self.step_number)
-        if stop is not None and not self.stopped:
+        if stop is not None and rank_and_size()[1] == 1:
+            self.stop(run_context, stop)
+
+    def stop(self, run_context: Any, why: Notice) -> None:
+        """Ends the training after the step that runs."""
+        if not self.stopped:
             self.stopped = True
             run_context.request_stop()
-            log.warning("training is stopped: %s", stop.sentence)
+            log.warning("training is stopped: %s", why.sentence)
 
     def take_out(self) -> None:
         """Gives the training cell back as it was."""

@@ -20,10 +20,12 @@ from .model_training import ModelTraining
 from .plan import Plan
 from .policies import Policy
 from .probes import Gauge, Probe, default_gauges, default_probes
+from .ranks import rank_and_size
 from .rules import Rule, default_rules
 from .runs import FINISHED, STOPPED
 from .settings import MonitorSettings
 from .sinks import Board, Sink, default_sinks
+from .together import Meetings
 
 log = logging.getLogger("driftline")
 
@@ -81,6 +83,7 @@ class TrainingMonitor(Callback):
         self._entered = 0
         self._lives = self._epochs = 0
         self._training: ModelTraining | LoopTraining | None = None
+        self._meetings: Meetings | None = None
         self._health: Health | None = None
 
     @property
@@ -133,6 +136,10 @@ class TrainingMonitor(Callback):
             self._fence.call("end", self._close, "another training began")
         self._health = None
         self._training = self._fence.call("begin", self._begin, run_context.original_args())
+        self._meetings = None
+        if rank_and_size()[1] > 1:
+            session = self._training.session if self._training is not None else None
+            self._meetings = Meetings(session, self._plan.policies)
 
     def on_train_step_begin(self, run_context: Any) -> None:
         """Chooses whether to look at the step."""
@@ -146,11 +153,15 @@ class TrainingMonitor(Callback):
             self._fence.call("step end", training.step_end, run_context.original_args())
             if training.session.wishes.pending:
                 self._fence.call("obey", training.obey, run_context)
+            if self._meetings is not None and self._meetings.stops and training.deep:
+                self._meet(run_context)
 
     def on_train_epoch_end(self, run_context: Any) -> None:
         """Closes the epoch."""
         if isinstance(self._training, ModelTraining):
             self._fence.call("epoch end", self._training.epoch_end, run_context.original_args())
+            if self._meetings is not None:
+                self._meet(run_context)
 
     def on_eval_begin(self, run_context: Any) -> None:
         """Keeps the evaluation out of the steps' time."""
@@ -167,6 +178,13 @@ class TrainingMonitor(Callback):
             self._fence.call("obey", training.obey, run_context)
         if not self._entered:
             self._fence.call("end", self._close, FINISHED)
+
+    def _meet(self, run_context: Any) -> None:
+        """Not fenced by a count of failures: a rank that stays away leaves the others waiting."""
+        assert self._meetings is not None
+        why = self._meetings.meet()
+        if why is not None and isinstance(self._training, ModelTraining):
+            self._training.stop(run_context, why)
 
     def _begin(self, params: Any) -> ModelTraining:
         self._lives += 1

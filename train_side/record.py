@@ -45,7 +45,7 @@ class Record:
         self.notices: deque[Notice] = deque(maxlen=500)
         self.notice_count = 0
         self.checkpoints: deque[Checkpoint] = deque(maxlen=50)
-        self.overflows: float = 0
+        self.overflows = self.others_overflows = 0.0
         self.unlisted = 0
         self._recent: dict[str, deque[float]] = {}
         self._metrics: set[str] = set()

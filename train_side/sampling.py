@@ -12,7 +12,8 @@ Depth = Literal["none", "light", "deep"]
 
 FREE_LIGHT, FREE_DEEP, FIRST_DEEP, APART = 100, 5, 2, 10
 LONGEST = 1.0
-SEVERAL_RANKS = 200
+SEVERAL_RANKS = 50
+WIDEST = 10_000
 
 
 class Sampler:
@@ -20,8 +21,9 @@ class Sampler:
 
     The first 100 steps are all looked at, and five of them deeply, whatever that costs. Later the
     measured cost decides, but a point is taken at least once a second: what it costs then is
-    waiting for the device, which a step of a second bears. With several ranks every 200th step is
-    a deep one, since all ranks have to run the same graph.
+    waiting for the device, which a step of a second bears. With several ranks the deep steps are a
+    fixed number of steps apart, since all ranks have to run the same graph: 50, and later what
+    the ranks have agreed upon.
     """
 
     def __init__(self, sampling: Sampling, *, ranks: int = 1) -> None:
@@ -29,8 +31,14 @@ class Sampler:
         self.deep = Pace(sampling.budget * 0.4, free=FREE_DEEP, purse=0.2)
         self._every = sampling.every
         self._deep_every = sampling.deep_every
-        if ranks > 1 and self._deep_every is None:
+        self._share = sampling.budget * 0.4
+        self._agrees = ranks > 1 and self._deep_every is None
+        if self._agrees:
             self._deep_every = SEVERAL_RANKS
+        self._deep_cost = 0.0
+        self._deep_count = 0
+        self._first: float | None = None
+        self._now = 0.0
         self._count = 0
         self._deep_at = -APART
         self._usual: deque[float] = deque(maxlen=15)
@@ -38,6 +46,8 @@ class Sampler:
     def choose(self, now: float) -> Depth:
         """The depth of the step that begins `now` (seconds)."""
         self._count += 1
+        self._first = now if self._first is None else self._first
+        self._now = now
         if self._is_deep(now):
             self._deep_at = self._count
             return "deep"
@@ -52,7 +62,24 @@ class Sampler:
             self._usual.append(whole)
         elif depth == "deep":
             usual = sorted(self._usual)[len(self._usual) // 2] if self._usual else whole
-            self.deep.took(max(whole - usual, hooks), now)
+            cost = max(whole - usual, hooks)
+            self.deep.took(cost, now)
+            self._deep_count += 1
+            if self._deep_count > 1:  # the first one has compiled
+                self._deep_cost += cost
+
+    def wanted_interval(self) -> int:
+        """How many steps deep ones should be apart for what they have cost here."""
+        if self._deep_count < 2 or self._first is None or self._now <= self._first:
+            return self._deep_every or SEVERAL_RANKS
+        step = (self._now - self._first) / self._count
+        cost = self._deep_cost / (self._deep_count - 1)
+        return int(min(max(cost / (self._share * step), APART), WIDEST))
+
+    def keep_apart(self, interval: int) -> None:
+        """Takes the interval that all ranks have agreed upon; one the user set stays."""
+        if self._agrees:
+            self._deep_every = interval
 
     def _is_deep(self, now: float) -> bool:
         if self._deep_every is not None:

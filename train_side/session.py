@@ -10,7 +10,7 @@ from typing import Any
 from .desk import Desk, Item, Watching
 from .fence import Fence
 from .interrupts import Interrupts
-from .point import EpochEnd, Metric, Sample
+from .point import EpochEnd, Metric, Notice, Sample
 from .policies import Wishes
 from .probes.probe import Probe, Step, Timing
 from .record import Record
@@ -48,7 +48,7 @@ class Session:
         self.saved: list[Path] = []
         self.notes: list[str] = []
         self.about: Mapping[str, str] = {}
-        self.steps = 0
+        self.steps = self.others_rows = 0
         self.began = time.monotonic()
         self.interrupts = Interrupts(self.interrupted)
         self.interrupts.install()
@@ -120,6 +120,17 @@ class Session:
     def do(self, task: Any) -> None:
         """Has the worker call `task`, after all that was handed over before."""
         self.worker.put(task)
+
+    def desk_notice(self, notice: Notice, sentence: str) -> None:
+        """Hands over what another rank's rules have found."""
+        told = Notice(
+            time=notice.time,
+            step=notice.step,
+            rule=notice.rule,
+            severity=notice.severity,
+            sentence=sentence,
+        )
+        self.worker.put(lambda: self.desk.tell(told))
 
     def flush(self, seconds: float) -> bool:
         """True once all that was handed over is in the journal's file and with the sinks."""

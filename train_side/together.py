@@ -1,0 +1,101 @@
+"""Several ranks of one training: what their monitors tell each other when all of them meet."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from .point import Notice
+from .policies import Policies, Stop
+from .ranks import exchanged
+from .reading import last_of
+from .runs import step_of
+from .session import Session
+
+log = logging.getLogger("driftline")
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one rank has seen: rows and overflows so far, events since the last meeting.
+
+    `stop` is why it wants to stop; `interval` how many steps its deep samples should be apart.
+    """
+
+    rows: int
+    overflows: float
+    notices: tuple[Notice, ...]
+    stop: Notice | None
+    interval: int
+
+
+class Meetings:
+    """Where the ranks meet: at the end of each epoch, and where one may want to stop earlier.
+
+    A stop on one rank alone would leave the others waiting in the next step's all-reduce for ever,
+    so all of them stop where they meet. Every rank has to come to each meeting: whether there is
+    one is told from what is alike on all ranks. Where ranks cannot meet they go on alone.
+    """
+
+    def __init__(self, session: Session | None, policies: Policies) -> None:
+        self._session = session
+        self._told = 0
+        self.stops = any(
+            isinstance(policy, Stop) for chosen in policies.values() for policy in chosen
+        )
+        self.on = self._all_are_here()
+
+    def meet(self) -> Notice | None:
+        """Merges what all have seen; gives the reason to stop if one of them has one."""
+        session = self._session
+        if not self.on or session is None:
+            return None
+        try:
+            session.flush(2.0)
+            shares = exchanged(self._share)
+        except Exception as error:
+            log.warning("the ranks' monitors cannot meet, each goes on alone: %s", error)
+            self.on = False
+            return None
+        others = [share for rank, share in enumerate(shares) if rank != session.place.rank]
+        session.others_rows = sum(share.rows for share in others)
+        session.record.others_overflows = sum(share.overflows for share in others)
+        session.sampler.keep_apart(max(share.interval for share in shares))
+        if session.place.rank == 0:
+            for rank, share in enumerate(shares[1:], start=1):
+                for notice in share.notices:
+                    session.desk_notice(notice, f"rank {rank}: {notice.sentence}")
+        return next((share.stop for share in shares if share.stop is not None), None)
+
+    def _share(self) -> Share:
+        assert self._session is not None
+        session = self._session
+        record = session.record
+        new = record.notice_count - self._told
+        self._told = record.notice_count
+        return Share(
+            rows=session.clock.rows,
+            overflows=record.overflows,
+            notices=tuple(list(record.notices)[-new:]) if new else (),
+            stop=session.wishes.stop,
+            interval=session.sampler.wanted_interval(),
+        )
+
+    def _all_are_here(self) -> bool:
+        """A rank whose monitor could not begin would be waited for at every meeting."""
+        try:
+            return all(exchanged(lambda: self._session is not None))
+        except Exception as error:
+            log.warning("the ranks' monitors cannot meet, each goes on alone: %s", error)
+            return False
+
+
+def told_by_files(folder: Path) -> list[str]:
+    """What other ranks have left in their folders, in words; for when they could not meet."""
+    found = []
+    for path in sorted((folder / "ranks").glob("*")):
+        last = last_of(path)
+        if last is not None:
+            found.append(f"Rank {path.name} has written up to step {step_of(last)} ({path}).")
+    return found
