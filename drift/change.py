@@ -3,9 +3,6 @@
 A change takes the cell probabilities of some streams, shape ``[S, K]``, to those after it. For a
 continuous signal the size is a shift of the mean in reference standard deviations, in either
 direction; for flags and categories the share of values that go elsewhere.
-
-How values lie inside a cell is not kept: they are taken to lie evenly, and beyond the outer edges
-to fall off exponentially from the density next to them.
 """
 
 from __future__ import annotations
@@ -26,21 +23,14 @@ Change = Callable[[Floats, float], Floats]
 def change_of(each: SignalReference, column: ColumnReference) -> Change:
     """The change that fits a signal: a shift, for flags `rise`, for categories `exchange`.
 
-    Continuous values without atoms are moved as they are. Values with atoms (counts, a spike at
-    zero) are not: moved by a fraction they would leave their places, and be seen at once. Their
-    cells are tilted, which of all changes with that mean is the hardest to see. A constant has no
-    σ to be moved by, so it exchanges.
+    A constant has no σ to be moved by, so it exchanges.
     """
     partition = each.signal.partition
     if not isinstance(partition, Continuous):
         return rise if each.signal.kind == "flag" else exchange
-    sd = column.sd
-    if not sd or not np.isfinite(sd) or not partition.edges:
+    if not column.sd or not np.isfinite(column.sd) or not partition.edges:
         return exchange
-    edges = np.asarray(partition.edges)
-    if np.any(edges[1:] == np.nextafter(edges[:-1], np.inf)):
-        return _tilting(np.asarray(each.weights), positions(each) / sd)
-    return _moving(np.asarray(each.weights), edges / sd)
+    return shift(np.asarray(each.weights), positions(each) / column.sd)
 
 
 def rise(p: Floats, size: float) -> Floats:
@@ -63,30 +53,17 @@ def exchange(p: Floats, size: float) -> Floats:
     return moved
 
 
-def _moving(weights: Floats, edges: Floats) -> Change:
-    """Values moved by `size`; what leaves a cell depends on the cell alone, so it is a matrix."""
-    shares = weights / weights.sum()
-    low = high = 1.0
-    if len(edges) > 1:
-        widths = np.diff(edges)
-        low = shares[1] / widths[0] / shares[0]
-        high = shares[-2] / widths[-1] / shares[-1]
+def shift(weights: Floats, places: Floats) -> Change:
+    """Cells tilted by exp(θ · place) so that the mean moves by `size`, as far as cells reach.
 
-    def change(p: Floats, size: float) -> Floats:
-        at = edges - size
-        below = np.zeros((len(shares), len(edges)))
-        below[0] = np.exp(np.minimum(at - edges[0], 0.0) * low)
-        below[-1] = -np.expm1(-np.maximum(at - edges[-1], 0.0) * high)
-        if len(edges) > 1:
-            below[1:-1] = np.clip((at - edges[:-1, None]) / np.diff(edges)[:, None], 0.0, 1.0)
-        passed = np.diff(below, axis=1, prepend=0.0, append=1.0)
-        return np.asarray(p @ passed)
+    Of all changes with that mean it is the one with the least Kullback–Leibler divergence, so the
+    hardest to see, and the natural one: a normal law moves, an exponential one stretches, counts
+    of rare events become those of another rate, and a spike grows or shrinks.
 
-    return change
-
-
-def _tilting(weights: Floats, places: Floats) -> Change:
-    """Cells tilted by exp(θ · place) so that the mean moves by `size`, as far as cells reach."""
+    Args:
+        weights: of the reference, ``[K]``.
+        places: where the cells lie, ascending, in standard deviations.
+    """
     shares = weights / weights.sum()
     scores = places - shares @ places
 
