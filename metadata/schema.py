@@ -103,9 +103,9 @@ class TrainDataStats(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 class SensitivityRow(Struct, frozen=True, forbid_unknown_fields=True):
     """The smallest change of one signal seen with the stated power; None where none was seen.
 
-    `mean_shift_sd` (continuous signals; either direction, in the form that is hardest to see) and `rate_change` (the rise of a flag's
-    rate; the share that a category's commonest value gains, or loses where it has more than half)
-    are keyed by the number of requests.
+    `mean_shift_sd` (continuous signals; either direction, in the form that is hardest to see) and
+    `rate_change` (the rise of a flag's rate; the share that a category's commonest value gains, or
+    loses where it has more than half) are keyed by the number of requests.
     """
 
     signal: str
