@@ -1,0 +1,106 @@
+"""Predictions, the protocol's routes, the model's metadata and health."""
+
+from __future__ import annotations
+
+from ..model.engine import Engine
+from .instances import instances, prediction
+from .parts import (
+    FLAG,
+    JSON,
+    TEXT,
+    Json,
+    Operation,
+    answers,
+    body,
+    many,
+    operation,
+    path,
+    ref,
+    thing,
+)
+
+BINARY: Json = {"type": "string", "format": "binary"}
+TEXTS = many(TEXT)
+MODEL = thing(name=TEXT, version=TEXT)
+TENSOR = thing(name=TEXT, datatype=TEXT, shape=many({"type": "integer", "minimum": -1}))
+
+
+def operations(engine: Engine) -> dict[str, Operation]:
+    """By endpoint."""
+    metadata, model = engine.metadata, engine.metadata.model
+    warning = thing(code=TEXT, instance={"type": ["integer", "null"]}, message=TEXT)
+    told = thing(
+        request_id=TEXT,
+        model=MODEL,
+        predictions=many(prediction(metadata, engine.columns)),
+        warnings=many(warning),
+    )
+    asked: Json = {
+        "type": "object",
+        "properties": {"instances": instances(metadata, engine.intake)},
+        "required": ["instances"],
+        "additionalProperties": False,
+    }
+    media: dict[str, Json] = {}
+    if len(metadata.inputs) == 1:
+        media["application/x-npy"] = BINARY
+        preprocessing = engine.intake.preprocessings.get(metadata.inputs[0].name)
+        if preprocessing is not None and preprocessing.form == "image":
+            media |= {"image/png": BINARY, "image/jpeg": BINARY}
+    ready = thing(ready=FLAG)
+    return {
+        "predict.predict": operation(
+            answers(told, 400, 413, 415, 422), takes=body(asked, JSON, **media)
+        ),
+        "metadata.metadata": operation(answers(ref("ModelMetadata"), 304)),
+        "health.livez": operation(answers(thing(live=FLAG))),
+        "health.readyz": operation(answers(thing(ready=FLAG, model=MODEL, degraded=TEXTS), 503)),
+        "openapi.openapi": operation(answers({"type": "object"}, 304)),
+        "v2.server": operation(answers(thing(name=TEXT, version=TEXT, extensions=TEXTS))),
+        "v2.live": operation(answers(thing(live=FLAG))),
+        "v2.ready": operation(answers(ready, 503, error="ProtocolError")),
+        "v2.repository": operation(
+            answers(many(thing(name=TEXT, version=TEXT, state=TEXT)), 503, error="ProtocolError")
+        ),
+        "v2.model": _of_model(_described(), model.name, model.version),
+        "v2.model_ready": _of_model(ready, model.name, model.version),
+        "v2.infer": _infer(model.name, model.version),
+    }
+
+
+def components() -> dict[str, Json]:
+    """Schemas that several routes share."""
+    field = {"type": ["string", "null"]}
+    inner = thing(code=TEXT, message=TEXT, field=field)
+    return {"Error": thing(error=inner), "ProtocolError": thing(error=TEXT)}
+
+
+def _named(model: str, version: str) -> tuple[Json, Json]:
+    named = path("model", {"type": "string", "minLength": 1, "examples": [model]})
+    return named, path("version", {"type": "string", "minLength": 1, "examples": [version]})
+
+
+def _of_model(schema: Json, model: str, version: str) -> Operation:
+    told = answers(schema, 404, 503, error="ProtocolError")
+    return operation(told, *_named(model, version))
+
+
+def _described() -> Json:
+    several = many(TENSOR)
+    return thing(name=TEXT, versions=TEXTS, platform=TEXT, inputs=several, outputs=several)
+
+
+def _infer(model: str, version: str) -> Operation:
+    outputs = many(thing(name=TEXT, datatype=TEXT, shape=many({"type": "integer"})))
+    told = thing(("id",), model_name=TEXT, model_version=TEXT, outputs=outputs, id=TEXT)
+    found = answers(told, 400, 404, 413, 415, 503, error="ProtocolError")
+    found["200"]["content"]["application/octet-stream"] = {"schema": BINARY}
+    length: Json = {
+        "name": "Inference-Header-Content-Length",
+        "in": "header",
+        "required": False,
+        "schema": {"type": "integer", "minimum": 0},
+        "description": "Bytes of the JSON, where binary tensors follow it.",
+    }
+    takes = body(ref("InferRequest"))
+    return operation(found, *_named(model, version), length, takes=takes)
