@@ -41,8 +41,14 @@ class Trace:
     later: Floats
 
 
-def trace(panel: Panel, ring: Ring, inflation: Floats, weight: float) -> Trace:
-    """The evidence of all start buckets of a ring, each weighing exp(`weight`) in M."""
+def trace(
+    panel: Panel, ring: Ring, inflation: Floats, weight: float, limit: Floats | None = None
+) -> Trace:
+    """The evidence of all start buckets of a ring, each weighing exp(`weight`) in M.
+
+    Where more than `limit` independent requests (``[T]``) lie behind an E, it enters to the power
+    of limit/requests; E^η has expectation at most 1 where E has, for η from 0 to 1.
+    """
     suffixes = np.cumsum(ring.cells[::-1], axis=0, dtype=np.int64)[::-1].astype(np.float64)
     rows, log_e = np.zeros((2, panel.size, len(ring)))
     if len(ring):
@@ -50,6 +56,8 @@ def trace(panel: Panel, ring: Ring, inflation: Floats, weight: float) -> Trace:
             counts = block.gather(suffixes)
             rows[block.where] = counts.sum(axis=2)
             log_e[block.where] = evidence(counts, inflation[block.where])
+    if limit is not None and np.isfinite(limit).any():
+        log_e *= np.minimum(limit[:, None] * inflation[:, None] / np.maximum(rows, 1), 1.0)
     later = np.full((panel.size, len(ring) + 1), -np.inf)
     later[:, :-1] = np.logaddexp.accumulate(log_e[:, ::-1], axis=1)[:, ::-1] + weight
     return Trace(ring, suffixes, rows, log_e, later)

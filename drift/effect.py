@@ -94,18 +94,19 @@ class Ruler:
                 self._positions[row, len(where) :] = where[-1]
 
     def corrected_psi(self, counts: Floats, inflation: Floats) -> Floats:
-        """PSI less its expectation without drift, (K−1)(F/m + 1/R), at least 0; ``[T]``.
+        """PSI less its expectation without drift, (K−1)(F/m + 1/R), at least 0; ``[T, B]``.
 
-        `counts` is ``[T, K]``; 0 where there are none.
+        `counts` is ``[T, B, K]``; 0 where there are none.
         """
-        coarse = self._coarse(counts)
-        rows = coarse.sum(axis=1)
-        pseudo = PSEUDO * self._count[:, None] * self._mass
-        window = (coarse + pseudo) / (rows + PSEUDO * self._count)[:, None]
-        there = self._mass > 0
-        plain = psi(np.where(there, window, 1.0), np.where(there, self._mass, 1.0))
-        chance = (self._count - 1) * (inflation / np.maximum(rows, 1) + 1 / self._block.total)
-        return np.where(rows > 0, np.maximum(plain - chance, 0.0), 0.0)
+        coarse = merged(counts, self._groups, CELLS)
+        mass, number = self._mass[:, None, :], self._count[:, None]
+        rows = coarse.sum(axis=2)
+        window = coarse + PSEUDO * number[..., None] * mass
+        window /= (rows + PSEUDO * number)[..., None]
+        there = mass > 0
+        plain = psi(np.where(there, window, 1.0), np.where(there, mass, 1.0))
+        chance = inflation[:, None] / np.maximum(rows, 1) + 1 / self._block.total[:, None]
+        return np.where(rows > 0, np.maximum(plain - (number - 1) * chance, 0.0), 0.0)
 
     def __call__(self, counts: Floats, inflation: Floats) -> Effects:
         """All measures of whole counts ``[T, K]``."""
@@ -122,17 +123,14 @@ class Ruler:
             cell = np.argmax(np.abs(moved), axis=1)
         at = cell[:, None]
         return Effects(
-            self.corrected_psi(counts, inflation),
-            js_distance(self._coarse(counts) / rows, self._mass),
+            self.corrected_psi(counts[:, None, :], inflation)[:, 0],
+            js_distance(merged(counts[:, None, :], self._groups, CELLS)[:, 0] / rows, self._mass),
             w1,
             cell,
             np.take_along_axis(window, at, axis=1)[:, 0],
             np.take_along_axis(reference, at, axis=1)[:, 0],
             counts.sum(axis=1),
         )
-
-    def _coarse(self, counts: Floats) -> Floats:
-        return merged(counts[:, None, :], self._groups, CELLS)[:, 0]
 
 
 def positions(each: SignalReference) -> Floats:

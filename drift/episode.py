@@ -35,28 +35,39 @@ def fire(window: Window, floor: Floor, demand: float, held: Truths, known: bool)
     """Which signals have changed, at evidence exp(`demand`).
 
     A signal fires when weighted e-BH names it, and stays so (`held`) until it returns or its
-    evidence falls under the root of what firing needs. It *returns* when the shortest recent
-    stretch with enough values to have shown the effect (that seen since the onset, at most the
-    floor's) shows less than half of it, and the starts within that stretch hold less evidence
-    than the root. What came before is then forgotten. If the verdict before says that it had
-    returned (`known`, not held), it has to show the whole effect to fire again.
+    evidence falls under the root of what firing needs. What came before a return is forgotten. If
+    the verdict before says that it had returned (`known`, not held), the recent buckets have to
+    show the whole effect for it to fire again.
     """
     log_m = window.log_m
     returned = np.zeros(len(log_m), dtype=bool)
-    suspect = (log_m >= demand) | held
+    suspect = (log_m >= demand / 2) | held
     if suspect.any():
-        since = window.measure(window.onset())
-        target = np.clip(floor.strength(since.psi, since.rate), WEAKEST, 1.0)
-        needed = floor.needed(target, np.full(len(log_m), demand), window.inflation)
-        stretch, enough = window.latest(needed)
-        recent = window.measure(stretch)
-        bound = np.where(held | (not known), target / 2, target)
-        quiet = floor.strength(recent.psi, recent.rate) < bound
-        later = window.log_m_since(stretch)
-        returned = suspect & enough & quiet & (later < demand / 2)
-        log_m = np.where(returned, later, log_m)
+        share = np.where(held | (not known), 0.5, 1.0)
+        back = _returns(window, floor, demand, share)
+        returned = suspect & np.isfinite(back)
+        log_m = np.where(returned, back, log_m)
     stays = held & ~returned & (log_m >= demand / 2)
     return Fired(named(log_m, window.panel.shares, demand) | stays, returned, log_m)
+
+
+def _returns(window: Window, floor: Floor, demand: float, share: Floats) -> Floats:
+    """ln M of each signal since it returned, ``[T]``; infinite where it did not.
+
+    It returned at a start after its onset when the values from there on are enough to have shown
+    the effect that it had before (at most the floor), yet show less than a `share` of it, and the
+    starts among them hold less evidence than the root of what firing needs.
+    """
+    found = np.full(len(share), np.inf)
+    for parts in window.parted(window.onset()):
+        effect = np.clip(floor.strength(parts.psi[0], parts.rate[0]), WEAKEST, 1.0)
+        enough = parts.rows >= floor.needed(effect, np.array(demand), window.inflation[:, None])
+        quiet = floor.strength(parts.psi[1], parts.rate[1]) < share[:, None] * effect
+        well = parts.after & enough & quiet & (parts.log_m < demand / 2)
+        first = np.argmax(well, axis=1)
+        log_m = np.take_along_axis(parts.log_m, first[:, None], axis=1)[:, 0]
+        found = np.where(well.any(axis=1), np.minimum(found, log_m), found)
+    return found
 
 
 def states(

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp, ndtri
+from scipy.special import ndtri
 
 from driftline.metadata.reference import SignalReference
 from driftline.metadata.signals import Floats, Ints
@@ -87,8 +87,9 @@ class Evidence:
             coarse = merged(counts, polya.groups, polya.weights.shape[1])
             inside = (counts @ polya.log_inside[:, :, None])[..., 0] / inflation[:, None]
             parts.append((log_polya(polya.weights, coarse, inflation) + inside)[..., None])
-        alternatives = np.concatenate(parts, axis=2)
-        mixed = logsumexp(alternatives + np.log(self._weights), axis=2)
+        alternatives = np.concatenate(parts, axis=2) + np.log(self._weights)
+        highest = alternatives.max(axis=2, keepdims=True)
+        mixed = np.log(np.exp(alternatives - highest).sum(axis=2)) + highest[..., 0]
         return np.maximum(mixed - null, LOWEST)
 
 

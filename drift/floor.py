@@ -45,27 +45,35 @@ class Floor:
         return cls(flag, level, rate, total)
 
     def strength(self, psi: Floats, rate: Floats) -> Floats:
-        """Multiples of the floor of corrected PSIs and (for flags) rates in the window."""
-        return np.where(self.flag, np.maximum(rate - self.rate, 0.0), psi) / self.level
+        """Multiples of the floor of corrected PSIs and (for flags) rates, ``[T]`` or ``[T, B]``."""
+        flag, level, usual, _ = self._like(psi)
+        return np.asarray(np.where(flag, np.maximum(rate - usual, 0.0), psi) / level)
 
     def needed(self, strength: Floats, demand: Floats, inflation: Floats) -> Ints:
         """Values after which an effect of that `strength` gives `demand` nats of evidence.
 
-        A request adds the Kullback–Leibler divergence of the change: half the PSI, or that of the
-        two rates. What is known of the reference limits it: m values against R weigh like
-        1/(1/m + 1/R). Where the reference is too small to show the effect at all, twice the
-        smallest that it can show is meant.
+        All three are ``[T]`` or ``[T, B]``. A request adds the Kullback–Leibler divergence of the
+        change: half the PSI, or that of the two rates. What is known of the reference limits it: m
+        values against R weigh like 1/(1/m + 1/R). Where the reference is too small to show the
+        effect at all, twice the smallest that it can show is meant.
         """
+        flag, level, usual, total = self._like(strength)
         demand = demand + MIXTURE
         with np.errstate(divide="ignore", invalid="ignore"):
-            high = np.minimum(self.rate + strength * self.level, 1 - 1e-9)
-            rises = high * np.log(high / self.rate)
-            rises += (1 - high) * np.log((1 - high) / (1 - self.rate))
-        gain = np.where(self.flag, rises, strength * self.level / 2)
+            high = np.minimum(usual + strength * level, 1 - 1e-9)
+            rises = high * np.log(high / usual)
+            rises += (1 - high) * np.log((1 - high) / (1 - usual))
+        gain = np.where(flag, rises, strength * level / 2)
         # A rate that was all but 0 is known well enough by any reference.
-        limit = np.where(self.flag & (self.rate < 0.05), np.inf, self.rows)
+        limit = np.where(flag & (usual < 0.05), np.inf, total)
         gain = np.maximum(gain, 2 * demand / limit)
         return np.ceil(inflation / np.maximum(gain / demand - 1 / limit, 1e-12)).astype(np.int64)
+
+    def _like(self, values: Floats) -> tuple[Truths, Floats, Floats, Floats]:
+        """The four arrays with as many axes as `values`."""
+        shape = (-1,) + (1,) * (values.ndim - 1)
+        flag = self.flag.reshape(shape)
+        return flag, self.level.reshape(shape), self.rate.reshape(shape), self.rows.reshape(shape)
 
 
 def named(log_m: Floats, shares: Floats, demand: float) -> Truths:

@@ -11,7 +11,7 @@ from driftline.metadata.thresholds import Thresholds
 from .detector import trace, weights
 from .episode import FIRED, fire, recall, states, together
 from .floor import Floor
-from .inflation import inflation
+from .inflation import ceiling, inflation
 from .limit import breaches
 from .panel import Panel
 from .report import Finding, report
@@ -61,15 +61,19 @@ def judge(
     assumed = np.array([rule.inflation or 1.0 for rule in rules])
     factor, independent = inflation(panel, ring, assumed)
 
+    before = recall(previous, [each.name for each in reference.signals])
+    held = np.array([each is not None and each.state in FIRED for each in before], dtype=bool)
+
     fast_weight, slow_weight = weights(ring.width, slow.width if slow else None, alpha)
-    traces = [trace(panel, ring, factor, fast_weight)]
+    # A change that has come to stay is itself a difference between hours: it must not hide so.
+    limit = np.where(held, np.inf, ceiling(panel, slow))
+    traces = [trace(panel, ring, factor, fast_weight, limit)]
     if slow is not None:
-        traces.append(trace(panel, slow, factor, slow_weight))
+        slower = np.maximum(inflation(panel, slow, factor)[0], factor)
+        traces.append(trace(panel, slow, slower, slow_weight))
     window = Window(panel, tuple(traces), factor)
     floor = Floor.of(reference.signals, rules)
 
-    before = recall(previous, [each.name for each in reference.signals])
-    held = np.array([each is not None and each.state in FIRED for each in before], dtype=bool)
     fired = fire(window, floor, demand, held, previous is not None)
     begun, whole = window.onset(), window.whole()
     place = Place(

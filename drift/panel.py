@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from driftline.metadata.reference import Reference, SignalReference
-from driftline.metadata.signals import Floats
+from driftline.metadata.signals import Flag, Floats, Outside, Unseen
 
 from .block import block_of
 from .effect import Ruler
@@ -29,6 +29,14 @@ class Panel:
             block_of(kind, reference.signals, layout.offsets, layout.total, where)
             for (kind, _), where in kinds.items()
         )
+        # For flags that say where a column's values lie: their column's main signal, else −1.
+        self.main = np.full(self.size, -1)
+        for position, each in enumerate(reference.signals):
+            partition, column = each.signal.partition, each.signal.column
+            if isinstance(partition, Flag) and isinstance(partition.when, Outside | Unseen):
+                self.main[position] = layout.position.get(column, -1)
+                if self.main[position] == position:
+                    self.main[position] = -1
         self.evidence = tuple(Evidence(block) for block in self.blocks)
         self.rulers = tuple(Ruler(block, reference.signals) for block in self.blocks)
         # In the overall mean a flag counts a quarter of a main signal: there are two or three

@@ -23,6 +23,22 @@ class Place:
     start: Ints
 
 
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Stretches parted at each start of a ring, arrays ``[T, B]``.
+
+    `psi` and `rate` (``[2, T, B]``, rates for flags only) are those before the start and from it
+    on; `rows` and `log_m` (ln M of the starts from there on) belong to the recent part. `after`
+    is False where the start does not lie inside the stretch.
+    """
+
+    psi: Floats
+    rate: Floats
+    rows: Floats
+    log_m: Floats
+    after: NDArray[np.bool_]
+
+
 class Window:
     """Evidence and effects of all signals over one ring or two."""
 
@@ -57,23 +73,26 @@ class Window:
         best = self._best([each[None, :] for each in joint])
         return int(self.traces[int(best.trace[0])].ring.starts[best.start[0]])
 
-    def latest(self, needed: Ints) -> tuple[Place, NDArray[np.bool_]]:
-        """The shortest stretch with `needed` values of each signal, and whether there is one."""
-        which = np.full(self.panel.size, -1)
-        start = np.zeros(self.panel.size, dtype=np.int64)
-        for index, each in enumerate(self.traces):
-            last = (each.rows >= needed[:, None]).sum(axis=1) - 1
-            new = (which < 0) & (last >= 0)
-            which[new], start[new] = index, last[new]
-        return Place(np.maximum(which, 0), start), which >= 0
+    def parted(self, place: Place) -> list[Parts]:
+        """Each stretch parted at every start after its own, one `Parts` for each trace."""
+        return [self._parts(each, place) for each in self.traces if len(each.ring)]
 
-    def log_m_since(self, place: Place) -> Floats:
-        """ln M when only starts within each signal's stretch are counted, ``[T]``."""
-        times, parts = self.times(place), []
-        for each in self.traces:
-            first = np.searchsorted(each.ring.starts, times)
-            parts.append(each.later[np.arange(self.panel.size), first])
-        return np.asarray(np.logaddexp.reduce(parts, axis=0))
+    def _parts(self, trace: Trace, place: Place) -> Parts:
+        psi, rate = np.zeros((2, 2, self.panel.size, len(trace.ring)))
+        for block, ruler in zip(self.panel.blocks, self.panel.rulers, strict=True):
+            where = block.where
+            recent = block.gather(trace.suffixes)
+            whole = self.counts(place, block.cells, where)[:, None, :]
+            for part, counts in enumerate((np.maximum(whole - recent, 0.0), recent)):
+                psi[part, where] = ruler.corrected_psi(counts, self.inflation[where])
+                if block.kind == "flag":
+                    rate[part, where] = counts[..., 1] / np.maximum(counts.sum(axis=2), 1.0)
+        later = [
+            each.later[:, np.searchsorted(each.ring.starts, trace.ring.starts)]
+            for each in self.traces
+        ]
+        after = trace.ring.starts > self.times(place)[:, None]
+        return Parts(psi, rate, trace.rows, np.logaddexp.reduce(later, axis=0), after)
 
     def times(self, place: Place) -> Ints:
         """Where each stretch begins, in unix seconds, ``[T]``."""

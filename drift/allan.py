@@ -1,0 +1,60 @@
+"""An Allan variance of cell counts: how much neighbouring stretches of time differ.
+
+For blocks of s buckets the two-sample χ² of each block and the next, over its degrees of freedom.
+Its mean is 1 when requests are independent, larger when they come in bursts, and what does not
+change from one block to the next (the reference, a slow season) cancels. After Allan 1966,
+"Statistics of atomic frequency standards"; blocks overlap, which halves the noise (Howe 1981).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from driftline.metadata.signals import Floats
+
+TRIMMED = 0.1
+LENGTHS = (1, 2, 4, 8, 16)
+
+
+def allan(cells: Floats, length: int) -> Floats:
+    """Trimmed mean over all neighbouring blocks of `length` buckets, ``[T]`` of ``[T, B, k]``.
+
+    The largest tenth is left out, so that one real change does not hide itself. A pair with an
+    empty block, or with all its values in one cell, says nothing and counts as 1.
+    """
+    sums = np.concatenate([np.zeros_like(cells[:, :1]), np.cumsum(cells, axis=1)], axis=1)
+    blocks = sums[:, length:] - sums[:, :-length]
+    return trimmed(two_sample(blocks[:, :-length], blocks[:, length:]))
+
+
+def around(cells: Floats) -> Floats:
+    """The same for each bucket against all others, ``[T]`` of ``[T, B, k]``."""
+    return trimmed(two_sample(cells, cells.sum(axis=1, keepdims=True) - cells))
+
+
+def two_sample(first: Floats, second: Floats) -> Floats:
+    """Two-sample χ² over its expectation when both have one law, over the last axis."""
+    both = first + second
+    n, m = first.sum(axis=-1), second.sum(axis=-1)
+    total = n + m
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gap = m[..., None] * first - n[..., None] * second
+        square = np.where(both > 0, gap * gap / both, 0.0).sum(axis=-1) / (n * m)
+        # Given the margins its expectation is N/(N − 1) for each cell in use beyond the first.
+        found = square * (total - 1) / (total * ((both > 0).sum(axis=-1) - 1))
+    return np.where(np.isfinite(found), found, 1.0)
+
+
+def trimmed(values: Floats) -> Floats:
+    """Mean over the last axis without the largest tenth, the last one left counting in part."""
+    keep = values.shape[-1] * (1 - TRIMMED)
+    share = np.clip(keep - np.arange(values.shape[-1]), 0.0, 1.0)
+    return np.asarray(np.sort(values, axis=-1) @ share / keep)
+
+
+def lengths(buckets: int) -> tuple[int, ...]:
+    """Block lengths that a ring of so many buckets can judge.
+
+    One real change touches 2s − 1 of the pairs; it has to fit into the tenth that is left out.
+    """
+    return tuple(s for s in LENGTHS if 2 * s - 2 <= 0.12 * (buckets - 2 * s + 1))
