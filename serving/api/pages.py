@@ -42,6 +42,8 @@ def blueprint(token: Secret | None, engine: Engine | None) -> Blueprint:
     @routes.after_request
     def careful(response: Response) -> Response:
         response.headers.setdefault("Content-Security-Policy", POLICY)
+        # A form would say its origin is "null" under the policy of the other routes.
+        response.headers["Referrer-Policy"] = "same-origin"
         return response
 
     @routes.get("/")
@@ -78,7 +80,8 @@ def blueprint(token: Secret | None, engine: Engine | None) -> Blueprint:
 
     @routes.post("/sign-out")
     def signing_out() -> AnyResponse:
-        return sign_out(_as_flask(redirect(url_for("pages.sign_in_form"))))
+        leaving = _as_flask(redirect(url_for("pages.sign_in_form")))
+        return leaving if token is None else sign_out(leaving, token)
 
     @routes.get("/static/<asked>/<name>")
     def static(asked: str, name: str) -> Response:

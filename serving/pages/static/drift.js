@@ -11,12 +11,15 @@ import { Signals } from "./signals.js";
 import { facts, verdict } from "./verdict.js";
 
 const STALE_S = 30;
+const AGAIN_MS = 10_000; // what is wrong with the store is not told by the stream
 const MOST_POINTS = 1_500;
 const signals = new Signals();
 const timeline = { points: [], next: 0, asking: false };
 let drift = null;
+let asked = 0;
 
 async function refresh() {
+  asked = Date.now();
   const [told, sentences, pictures] = await Promise.all([
     ask("/drift"), lang === "en" ? {} : ask(`/drift/sentences?lang=${lang}`), ask("/drift/pictures"),
   ]);
@@ -46,11 +49,12 @@ function health(told) {
 }
 
 function stale() {
+  if (Date.now() - asked > AGAIN_MS && live.state === "live") ask_again();
   if (!drift) return;
   const age = (Date.now() + live.skew - Date.parse(drift.evaluated)) / 1000;
   const never = drift.state === "no_data" && drift.window.requests_total === 0;
   banner("stale", age > STALE_S && !never ? say("stale", duration(age)) : "");
-  if (live.state !== "reconnecting") banner("store", drift.health.store === "ok" ? "" : say("store_away", drift.health.store));
+  banner("store", drift.health.store === "ok" ? "" : say("store_away", drift.health.store));
 }
 
 /** Asks for the points that are new; one question at a time, so that none comes twice. */

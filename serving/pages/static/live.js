@@ -66,7 +66,7 @@ export class Live {
 
   #beat(beat) {
     this.skew = beat.at * 1000 - Date.now();
-    banner("store", beat.store === "ok" ? "" : say("store_away", beat.store));
+    banner("beat", beat.store === "ok" ? "" : say("store_away", beat.store));
   }
 
   #broken(stream) {

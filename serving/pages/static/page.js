@@ -24,7 +24,7 @@ export function banner(name, said) {
   else problems.delete(name);
   const place = $("banner");
   place.hidden = problems.size === 0;
-  place.replaceChildren(...[...problems.values()].map((each) => h("p", {}, icon("warning"), each)));
+  place.replaceChildren(...[...new Set(problems.values())].map((each) => h("p", {}, icon("warning"), each)));
 }
 
 /** JSON of this service; on 401 the page goes to sign in. */

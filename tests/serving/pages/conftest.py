@@ -3,20 +3,22 @@ and no request beyond its own host."""
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
+import requests
+import served
+from boards import ROOT, Board, until
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-sys.path.insert(0, str(Path(__file__).parent / "support"))
-
-from boards import ROOT, Board
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from driftline.metadata.package import ModelPackage
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
@@ -30,6 +32,9 @@ FLAGS = [
     "--disable-sync",
 ]
 AXE = "4.14.1"
+DESKTOP = {"width": 1440, "height": 900}
+PATIENCE = 20_000  # ms; the machine may have other work to do
+_NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="session")
@@ -82,26 +87,36 @@ class Watch:
         assert self.dialogs == []
 
 
+@pytest.fixture(scope="session")
+def everyday(browser: Browser) -> Iterator[BrowserContext]:
+    """One for all tests that leave no cookie behind: it reads plotly once."""
+    context = browser.new_context(viewport=DESKTOP, locale="en-GB", color_scheme="light")
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Opens addresses, each in a context of its own; checks the promise at the end."""
-    opened: list[tuple[BrowserContext, Watch]] = []
+def open_page(browser: Browser, everyday: BrowserContext) -> Iterator[Callable[..., Page]]:
+    """Opens addresses, with options in a context of its own; checks the promise at the end."""
+    opened: list[tuple[BrowserContext | Page, Watch]] = []
+    expect.set_options(timeout=PATIENCE)
 
     def make(address: str, **options: Any) -> Page:
-        options = {"viewport": {"width": 1440, "height": 900}, "locale": "en-GB"} | options
-        context = browser.new_context(**options)
-        context.set_default_timeout(15_000)
+        context = everyday
+        if options:
+            context = browser.new_context(**{"viewport": DESKTOP, "locale": "en-GB"} | options)
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         watch = Watch(urlsplit(address).netloc)
         watch.follow(page)
         page.watch = watch  # type: ignore[attr-defined]
-        opened.append((context, watch))
+        opened.append((context if options else page, watch))
         page.goto(address)
         return page
 
     yield make
-    for context, _ in opened:
-        context.close()
+    for each, _ in opened:
+        each.close()
     for _, watch in opened:
         watch.check()
 
@@ -121,9 +136,18 @@ def start_board(tmp_path: Path) -> Iterator[Callable[..., Board]]:
         each.stop()
 
 
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+    """One board for all tests that leave it running; each has runs of its own."""
+    board = Board(tmp_path_factory.mktemp("shared"))
+    yield board
+    board.stop()
+
+
 @pytest.fixture
-def board(start_board: Callable[..., Board]) -> Board:
-    return start_board()
+def run(request: pytest.FixtureRequest) -> str:
+    """A run's name that no other test uses."""
+    return f"{request.node.name[5:60]}-{next(_NUMBERS)}".replace("[", "-").replace("]", "")
 
 
 @pytest.fixture(scope="session")
@@ -141,3 +165,62 @@ def axe() -> str:
         )
         assert done.returncode == 0, done.stderr
     return script.read_text()
+
+
+NAUGHTY = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="session")
+def naughty_package(tmp_path_factory: pytest.TempPathFactory) -> ModelPackage:
+    """A package whose first class is called what no class should be."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(served, "CLASSES", (NAUGHTY, "green", "blue"))
+        return served.package(tmp_path_factory.mktemp("naughty") / "package")
+
+
+class Traffic:
+    """Requests to a served model, clean or with the column ``a2`` shifted."""
+
+    def __init__(self, server: served.Server) -> None:
+        self.server = server
+        self.sent = 0
+
+    def send(self, requests: int, shift: float = 0.0) -> None:
+        for _ in range(requests):
+            self.sent += 1
+            rows = served.rows(50, self.sent)
+            rows[:, 2] += np.float32(shift)
+            assert self.server.predict(rows.tolist()).ok
+
+
+@pytest.fixture(scope="session")
+def start_service(
+    naughty_package: ModelPackage, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., Traffic]]:
+    """Starts services of that package, with buckets of one second."""
+    started: list[served.Server] = []
+
+    def start(*words: str) -> Traffic:
+        folder = tmp_path_factory.mktemp("service")
+        words = ("--bucket", "1s", "--state", str(folder / "state.db"), *words)
+        if "--threads" not in words:
+            words = (*words, "--threads", "8")
+        server = served.Server(naughty_package.path, folder / "log", *words)
+        started.append(server)
+        return Traffic(server.ready())
+
+    yield start
+    for server in started:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def drifted(start_service: Callable[..., Traffic]) -> Traffic:
+    """A service that has seen drift in ``a2``."""
+    traffic = start_service()
+    traffic.send(60)
+    traffic.send(60, shift=0.8)
+    server = traffic.server
+    until(lambda: server.drift()["state"] == "drift", 60, "the drift")
+    until(lambda: requests.get(server.address + "/alerts").json()["open"], 60, "the alert")
+    return traffic

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from boards import Board, points, until
@@ -13,7 +14,7 @@ from playwright.sync_api import Page, expect
 Open = Callable[..., Page]
 
 STEPS = """() => {
-  const traces = document.querySelector('[data-metric="loss"] .plot').data ?? [];
+  const traces = document.querySelector('[data-metric="loss"] .plot')?.data ?? [];
   return [...new Set(traces.flatMap((trace) => trace.mode === "lines" ? [...trace.x] : []))];
 }"""
 RANGES = """() => [...document.querySelectorAll(".chart .plot")]
@@ -22,11 +23,17 @@ RANGES = """() => [...document.querySelectorAll(".chart .plot")]
 
 
 def drawn(page: Page) -> list[int]:
+    """The steps that stand in the chart of the loss."""
     return page.evaluate(STEPS)
 
 
-def test_nothing_yet_says_what_to_do(board: Board, open_page: Open) -> None:
+def address(board: Board, *runs: str) -> str:
+    return f"{board.address}/training#{urlencode([('run', run) for run in runs])}"
+
+
+def test_nothing_yet_says_what_to_do(start_board: Callable[..., Board], open_page: Open) -> None:
     """And the first run that reports is opened by itself."""
+    board = start_board()
     page = open_page(f"{board.address}/training")
     expect(page.get_by_role("heading", name="No training has reported yet")).to_be_visible()
     expect(page.locator("#snippet")).to_contain_text(f'board="{board.address}"')
@@ -36,15 +43,15 @@ def test_nothing_yet_says_what_to_do(board: Board, open_page: Open) -> None:
     until(lambda: len(drawn(page)) == 20, 10, "the curve")
 
 
-def test_history_then_live(board: Board, open_page: Open) -> None:
+def test_history_then_live(shared: Board, run: str, open_page: Open) -> None:
     """A page that is opened late has what was before; what comes is added; all of it once."""
     for sequence in range(1, 11):
-        board.push("digits", sequence, points(20 * (sequence - 1), 20, bleu=0.1))
-    page = open_page(f"{board.address}/training")
+        shared.push(run, sequence, points(20 * (sequence - 1), 20, bleu=0.1))
+    page = open_page(address(shared, run))
     until(lambda: drawn(page) == list(range(200)), 10, "the history")
     expect(page.locator("#link")).to_have_text("Live")
     for sequence in range(11, 16):
-        board.push("digits", sequence, points(200 + 4 * (sequence - 11), 4, bleu=0.2))
+        shared.push(run, sequence, points(200 + 4 * (sequence - 11), 4, bleu=0.2))
     until(lambda: drawn(page) == list(range(220)), 10, "the new points")
     tiles = page.locator("#tiles")
     for text in ("Step", "219", "Loss", "0.3717", "Learning rate", "bleu", "0.2"):
@@ -54,8 +61,9 @@ def test_history_then_live(board: Board, open_page: Open) -> None:
 
 
 def test_a_board_that_was_killed_is_rejoined_and_nothing_is_missed(
-    board: Board, open_page: Open
+    start_board: Callable[..., Board], open_page: Open
 ) -> None:
+    board = start_board()
     board.push("digits", 1, points(0, 30))
     page = open_page(f"{board.address}/training")
     page.watch.expected += ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "ERR_CONNECTION"]
@@ -71,10 +79,10 @@ def test_a_board_that_was_killed_is_rejoined_and_nothing_is_missed(
     expect(page.get_by_role("alert")).to_be_hidden()
 
 
-def test_zoom_on_one_chart_moves_the_others(board: Board, open_page: Open) -> None:
+def test_zoom_on_one_chart_moves_the_others(shared: Board, run: str, open_page: Open) -> None:
     for sequence in range(1, 6):
-        board.push("digits", sequence, points(100 * (sequence - 1), 100))
-    page = open_page(f"{board.address}/training")
+        shared.push(run, sequence, points(100 * (sequence - 1), 100))
+    page = open_page(address(shared, run))
     until(lambda: len(drawn(page)) == 500, 10, "the history")
     until(lambda: len(page.evaluate(RANGES)) == 4, 10, "four charts")
     box = page.locator('[data-metric="loss"] .plot .nsewdrag').bounding_box()
@@ -98,10 +106,12 @@ def test_zoom_on_one_chart_moves_the_others(board: Board, open_page: Open) -> No
     until(lambda: page.evaluate(RANGES)[0] == [0, 499], 10, "the whole run")
 
 
-def test_the_keyboard_moves_cursor_and_zoom(board: Board, open_page: Open) -> None:
-    board.push("digits", 1, points(0, 101))
-    page = open_page(f"{board.address}/training")
+def test_the_keyboard_moves_cursor_and_zoom(shared: Board, run: str, open_page: Open) -> None:
+    shared.push(run, 1, points(0, 101))
+    page = open_page(address(shared, run))
     until(lambda: len(drawn(page)) == 101, 10, "the history")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     chart = page.locator('[data-metric="loss"]')
     chart.focus()
     chart.press("Home")
@@ -114,26 +124,24 @@ def test_the_keyboard_moves_cursor_and_zoom(board: Board, open_page: Open) -> No
     until(lambda: page.evaluate(RANGES)[0] == [50, 100], 5, "the zoom")
     chart.press("0")
     until(lambda: page.evaluate(RANGES)[0] == [0, 100], 5, "the whole")
-    page.keyboard.press("Control+Home")
-    page.evaluate("document.activeElement.blur()")
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
 
 
-def test_runs_are_laid_over_one_another(board: Board, open_page: Open) -> None:
-    board.push("first", 1, points(0, 50))
-    board.push("second", 1, points(0, 80))
-    page = open_page(f"{board.address}/training")
-    page.get_by_label("Lay first over the others").check()
+def test_runs_are_laid_over_one_another(shared: Board, run: str, open_page: Open) -> None:
+    shared.push(f"{run}-a", 1, points(0, 50))
+    shared.push(run, 1, points(0, 80))
+    page = open_page(address(shared, run))
+    page.get_by_label(f"Lay {run}-a over the others").check()
     swatches = page.locator('[data-metric="loss"] .values .swatch')
     expect(swatches).to_have_count(2)
     assert swatches.nth(0).get_attribute("class") != swatches.nth(1).get_attribute("class")
-    expect(page).to_have_url(f"{board.address}/training#run=second&run=first")
+    expect(page).to_have_url(address(shared, run, f"{run}-a"))
     page.reload()
     expect(page.locator('[data-metric="loss"] .values li')).to_have_count(2)
 
 
-def test_events_stand_on_the_curves_with_their_sentence(board: Board, open_page: Open) -> None:
+def test_events_stand_on_the_curves_with_their_sentence(
+    shared: Board, run: str, open_page: Open
+) -> None:
     event = {
         "step": 60,
         "time": time.time(),
@@ -141,8 +149,8 @@ def test_events_stand_on_the_curves_with_their_sentence(board: Board, open_page:
         "severity": "critical",
         "sentence": "The gradient norm rose to 118, above the limit of 100.",
     }
-    board.push("digits", 1, points(0, 100), [event])
-    page = open_page(f"{board.address}/training")
+    shared.push(run, 1, points(0, 100), [event])
+    page = open_page(address(shared, run))
     row = page.locator("#events li")
     expect(row).to_contain_text("critical")
     expect(row).to_contain_text("The gradient norm rose to 118")
@@ -153,10 +161,10 @@ def test_events_stand_on_the_curves_with_their_sentence(board: Board, open_page:
     until(lambda: page.evaluate(RANGES)[0] == [55, 65], 10, "the zoom to it")
 
 
-def test_layers_out_of_line_are_named(board: Board, open_page: Open) -> None:
+def test_layers_out_of_line_are_named(shared: Board, run: str, open_page: Open) -> None:
     odd = {"grad_norm/dead.weight": 1e-6, "grad_norm/wild.weight": 40.0}
-    board.push("digits", 1, points(0, 60, **odd))
-    page = open_page(f"{board.address}/training")
+    shared.push(run, 1, points(0, 60, **odd))
+    page = open_page(address(shared, run))
     expect(page.get_by_role("heading", name="Gradient norm by layer")).to_be_visible()
     expect(page.locator("#layers-odd")).to_contain_text("wild.weight")
     expect(page.locator("#layers-odd")).to_contain_text("dead.weight")
@@ -169,7 +177,7 @@ def test_layers_out_of_line_are_named(board: Board, open_page: Open) -> None:
 NAUGHTY = "<img src=x onerror=alert(1)>"
 
 
-def test_names_from_clients_are_text(board: Board, open_page: Open) -> None:
+def test_names_from_clients_are_text(shared: Board, run: str, open_page: Open) -> None:
     event = {
         "step": 5,
         "time": time.time(),
@@ -178,9 +186,10 @@ def test_names_from_clients_are_text(board: Board, open_page: Open) -> None:
         "sentence": f"<script>alert(2)</script>{NAUGHTY}",
     }
     more: dict[str, Any] = {NAUGHTY: 1.0, f"grad_norm/{NAUGHTY}": 2.0, "<b>bold</b>": 3.0}
-    board.push(NAUGHTY.replace("/", ""), 1, points(0, 30, **more), [event])
-    page = open_page(f"{board.address}/training")
-    expect(page.get_by_role("heading", name=NAUGHTY).first).to_be_visible()
+    shared.push(run + NAUGHTY, 1, points(0, 30, **more), [event])
+    page = open_page(address(shared, run + NAUGHTY))
+    expect(page.locator("#run-name")).to_have_text(run + NAUGHTY)
+    expect(page.locator("#runs")).to_contain_text(NAUGHTY)
     until(lambda: len(drawn(page)) == 30, 10, "the curve")
     expect(page.locator("#events")).to_contain_text("<script>alert(2)</script>")
     expect(page.locator("#layer-names")).to_contain_text(NAUGHTY)
@@ -189,22 +198,25 @@ def test_names_from_clients_are_text(board: Board, open_page: Open) -> None:
 
 @pytest.mark.parametrize("size", [{"width": 390, "height": 844}, {"width": 1440, "height": 900}])
 def test_nothing_is_wider_than_the_screen(
-    board: Board, open_page: Open, size: dict[str, int]
+    shared: Board, run: str, open_page: Open, size: dict[str, int]
 ) -> None:
     long = "a_metric_with_quite_a_long_name_" * 3
-    board.push("a-run-with-quite-a-long-name-" * 3, 1, points(0, 30, **{long: 1.0}))
-    page = open_page(f"{board.address}/training", viewport=size)
+    name = f"{run}-quite-a-long-name-of-a-run"[:100]
+    shared.push(name, 1, points(0, 30, **{long: 1.0}))
+    page = open_page(address(shared, name), viewport=size)
     until(lambda: len(drawn(page)) == 30, 10, "the curve")
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
 
 
-def test_a_night_leaves_the_page_as_small_as_it_was(board: Board, open_page: Open) -> None:
+def test_a_night_leaves_the_page_as_small_as_it_was(
+    shared: Board, run: str, open_page: Open
+) -> None:
     """What the page keeps is bounded, however much arrives."""
-    board.push("digits", 1, points(0, 100))
-    page = open_page(f"{board.address}/training")
+    shared.push(run, 1, points(0, 100))
+    page = open_page(address(shared, run))
     until(lambda: len(drawn(page)) == 100, 10, "the history")
     for sequence in range(2, 18):
-        board.push("digits", sequence, points(100 + 1_000 * (sequence - 2), 1_000))
+        shared.push(run, sequence, points(100 + 1_000 * (sequence - 2), 1_000))
     until(lambda: (drawn(page) or [0])[-1] == 16_099, 30, "the last point")
     assert len(drawn(page)) <= 4_100
     assert page.evaluate("document.querySelectorAll('*').length") < 3_000

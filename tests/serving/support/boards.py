@@ -14,7 +14,7 @@ from typing import Any
 
 import requests
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 
 
 def until(ready: Callable[[], Any], seconds: float = 30.0, what: str = "it") -> Any:
@@ -86,6 +86,11 @@ class Board:
                 self.kill()
                 raise
         return time.monotonic() - began
+
+    def get(self, path: str) -> Any:
+        answer = requests.get(self.address + path, timeout=30)
+        assert answer.ok, answer.text
+        return answer.json()
 
     def push(self, run: str, sequence: int, points: list[Any], events: list[Any] = []) -> None:  # noqa: B006
         body = {"sequence": sequence, "points": points, "events": events}

@@ -1,0 +1,1 @@
+"""The live pages, with something to look at."""
