@@ -10,6 +10,7 @@ from driftline.metadata.package import ModelPackage
 
 from .alerting import alerts_of
 from .api import (
+    admin,
     alerts,
     context,
     drift,
@@ -30,7 +31,7 @@ from .model import predictor
 from .model.engine import Batching, Engine
 from .settings import Settings
 
-BLUEPRINTS = (predict, inference, feedback, drift, metadata, health)
+BLUEPRINTS = (predict, inference, feedback, admin, drift, metadata, health)
 
 
 def create_app(settings: Settings) -> Flask:

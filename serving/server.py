@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import mmap
 import os
+import signal
 import socket
 import sys
 import time
@@ -12,12 +13,15 @@ from typing import Any
 
 from flask import Flask
 from gunicorn.app.base import BaseApplication
+from gunicorn.arbiter import Arbiter
 from msgspec.structs import replace
 
 from driftline.metadata.errors import DriftlineError, SettingError
+from driftline.metadata.package import ModelPackage
 
 from . import app, logs
 from .api import live
+from .api.admin import RELOAD
 from .opened import opened
 from .settings import Settings
 
@@ -39,19 +43,31 @@ def serve(settings: Settings) -> None:
         SettingError: a setting cannot be, such as a port that is taken.
     """
     # Whatever can be found wrong is found here, before anything is forked.
+    package = _fit(settings)
+    _Server(settings, package, listener(settings.host, settings.port)).run()
+
+
+def _fit(settings: Settings) -> ModelPackage:
+    """The package, if it can be served; a .zip is unpacked once, and not by each worker.
+
+    Raises:
+        PackageError, MetadataError, SettingError: as `serve`.
+    """
     package = opened(settings.package)
     app.plan_of(settings, package)
-    # A .zip is unpacked once, and not by each worker.
-    settings = replace(settings, package=str(package.path))
-    _Server(settings, listener(settings.host, settings.port)).run()
+    return package
 
 
 class _Server(BaseApplication):  # type: ignore[misc]
     """gunicorn's application for these settings, listening on `listener`."""
 
-    def __init__(self, settings: Settings, listener: socket.socket) -> None:
+    def __init__(self, settings: Settings, package: ModelPackage, listener: socket.socket) -> None:
         self._settings = settings
-        self._listener = listener
+        self._package = package
+        self._arbiter = os.getpid()
+        # Asked now: gunicorn makes the descriptor its own, and comes back for its settings later.
+        self._address = listener.getsockname()[:2]
+        self._descriptor = listener.detach()
         # Shared by all workers: set once one of them has loaded the model.
         self._loaded = mmap.mmap(-1, 1)
         super().__init__()
@@ -59,9 +75,9 @@ class _Server(BaseApplication):  # type: ignore[misc]
     def load_config(self) -> None:
         """gunicorn's own settings."""
         settings = self._settings
-        host, port = self._listener.getsockname()[:2]
+        host, port = self._address
         chosen: dict[str, Any] = {
-            "bind": f"fd://{self._listener.fileno()}",
+            "bind": f"fd://{self._descriptor}",
             "workers": settings.workers,
             "threads": settings.threads,
             "worker_class": "gthread",
@@ -80,10 +96,29 @@ class _Server(BaseApplication):  # type: ignore[misc]
         for name, value in chosen.items():
             self.cfg.set(name, value)
 
+    def run(self) -> None:
+        """Serves until it is told to end."""
+        try:
+            _Arbiter(self).run()
+        except RuntimeError as error:
+            log.critical("cannot start: %s", error)
+            sys.exit(1)
+
+    def renewed(self) -> bool:
+        """Whether what lies at the package's path now can be served; workers will load that."""
+        try:
+            self._package = _fit(self._settings)
+        except DriftlineError as error:
+            log.error("not reloaded, the package before is served on: %s", error)
+            return False
+        model = self._package.metadata.model
+        log.info("reloading: %s %s, %s", model.name, model.version, self._package.digest[:12])
+        return True
+
     def load(self) -> Flask:
         """The worker's application. Called after the fork."""
         try:
-            loaded = app.create_app(self._settings)
+            loaded = app.create_app(replace(self._settings, package=str(self._package.path)))
         except DriftlineError as error:
             log.critical("cannot start: %s", error)
             if not self._loaded[0]:
@@ -92,7 +127,20 @@ class _Server(BaseApplication):  # type: ignore[misc]
             time.sleep(RETRY_SECONDS)
             sys.exit(1)
         self._loaded[0] = 1
+        loaded.config[RELOAD] = self._reload
         return loaded
+
+    def _reload(self) -> None:
+        os.kill(self._arbiter, signal.SIGHUP)
+
+
+class _Arbiter(Arbiter):  # type: ignore[misc]
+    """gunicorn's arbiter, which lets nobody replace a package that works by one that does not."""
+
+    def handle_hup(self) -> None:
+        """On SIGHUP new workers load the package anew; the old ones finish what they have."""
+        if self.app.renewed():
+            super().handle_hup()
 
 
 def _worker_exit(server: Any, worker: Any) -> None:
