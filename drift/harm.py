@@ -60,7 +60,8 @@ def harm(
     """Whether accuracy fell by more than is tolerated; None if none was packaged.
 
     Args:
-        quality: of the package. For a regression with a usual error, "right" is an error within it.
+        quality: of the package. Right is, of a regression, an error within the usual one; of a
+            multi-label row, that every class is.
         buckets: start of each time bucket → how many labelled predictions of its requests were
             (right, wrong). Late labels go to the bucket of their request.
         width: seconds of a bucket.
@@ -108,11 +109,12 @@ def weights_of(quality: Quality, tolerance: float) -> tuple[float, float] | None
     if quality.usual_error is not None:
         n, within = quality.usual_error.rows, quality.usual_error.within
         right, wrong = float(within), float(n + 1 - within)
+    elif quality.exact_rows and quality.exact_right is not None:
+        right = quality.exact_right + 0.5
+        wrong = quality.exact_rows + 1 - right
     elif quality.accuracy is not None and quality.rows:
-        # A multi-label model's accuracy is that of its decisions, several a row.
-        judged = sum(map(sum, quality.confusion)) if quality.confusion else quality.rows
-        right = quality.accuracy * judged + 0.5
-        wrong = judged + 1 - right
+        right = quality.accuracy * quality.rows + 0.5
+        wrong = quality.rows + 1 - right
     else:
         return None
     total = right + wrong

@@ -43,8 +43,10 @@ class Quality(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     `temperature` divides the logits so that confidence matches accuracy (Guo et al. 2017, "On
     Calibration of Modern Neural Networks"); `ece_before` and `ece_after` are the expected
     calibration errors (15 equal-width bins) without and with it. `confusion[i][j]` counts rows of
-    true class i predicted as j. `reliability` is there where each row has one class. For regression
-    `mae`, `rmse` and, with one target, `usual_error` stand in their place.
+    true class i predicted as j. `reliability` is there where each row has one class; a multi-label
+    model's accuracy and confusion are of decisions class by class, and `exact_right` of
+    `exact_rows` rows had every class right. For regression `mae`, `rmse` and, with one target,
+    `usual_error` stand in their place.
     """
 
     rows: int
@@ -54,6 +56,8 @@ class Quality(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ece_after: float | None = None
     confusion: tuple[tuple[int, ...], ...] | None = None
     reliability: Reliability | None = None
+    exact_right: int | None = None
+    exact_rows: int | None = None
     mae: float | None = None
     rmse: float | None = None
     usual_error: UsualError | None = None

@@ -14,7 +14,7 @@ from driftline.metadata.reference import Reference
 from driftline.metadata.signals import Floats
 
 from .batches import Array
-from .labels import NO_CLASS, class_codes
+from .labels import NO_CLASS, class_codes, class_hits
 from .parts import Parts
 
 USUAL = 0.9
@@ -27,7 +27,7 @@ def rated(
     arrays: Mapping[str, Array],
     label: Array,
 ) -> Quality | None:
-    """The quality with the first task's reliability (one class a row) or usual error (one target).
+    """The quality with the first task's reliability, exact rows (multi-label) or usual error.
 
     Args:
         quality: of the first task; None where it has no notion of right.
@@ -39,7 +39,12 @@ def rated(
     name, judge = next(iter(tasks.items()))
     if quality is None:
         return None
-    if isinstance(judge, Classification) and not judge.head.startswith("multilabel"):
+    if isinstance(judge, Classification) and judge.head.startswith("multilabel"):
+        p = judge.probabilities(arrays[name])
+        known = np.isfinite(p).all(axis=1)
+        exact = ((p >= 0.5) == class_hits(label, len(judge.classes))).all(axis=1)[known]
+        return replace(quality, exact_right=int(exact.sum()), exact_rows=len(exact))
+    if isinstance(judge, Classification):
         predicting = [
             each for each in tasks.values() if isinstance(each, Classification | Regression)
         ]

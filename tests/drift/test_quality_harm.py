@@ -147,6 +147,12 @@ def test_a_regressions_usual_error_is_a_bounded_loss() -> None:
         assert found.harmful is harmful
 
 
+def test_of_a_multi_label_model_whole_rows_count() -> None:
+    """Accuracy there is of decisions, and would make every row with one wrong class harm."""
+    found = weights_of(Quality(rows=500, accuracy=0.98, exact_right=400, exact_rows=500), 0.0)
+    assert found == (400.5, 100.5)
+
+
 def test_jeffreys_interval_is_scipys() -> None:
     low, high = jeffreys(30, 10)
     law = stats.beta(30.5, 10.5)

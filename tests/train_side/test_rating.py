@@ -78,10 +78,18 @@ def test_one_target_has_a_usual_error_and_two_have_none():
     assert found.usual_error is None  # type: ignore[union-attr]
 
 
+def test_a_multi_label_row_is_right_when_every_class_is(outputs):
+    logits, label = outputs
+    tasks, arrays = {"y": Classification(CLASSES, head="multilabel")}, {"y": logits}
+    hits = np.eye(3)[label]
+    found = rated(Quality(rows=2_000), reference(tasks, arrays), tasks, arrays, hits)
+    assert found is not None
+    assert found.reliability is None
+    assert found.exact_rows == 2_000
+    assert found.exact_right == ((logits >= 0) == hits).all(axis=1).sum()
+
+
 def test_what_cannot_be_rated_is_left_as_it_is(outputs):
     logits, label = outputs
-    tasks = {"y": Classification(CLASSES, head="multilabel")}
-    quality = Quality(rows=3)
-    arrays = {"y": logits}
-    assert rated(quality, reference(tasks, arrays), tasks, arrays, np.eye(3)[label]) is quality
+    tasks, arrays = {"y": Classification(CLASSES)}, {"y": logits}
     assert rated(None, reference(tasks, arrays), tasks, arrays, label) is None
