@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +24,7 @@ from .packaging import Serving, Training, assembled, concluded
 from .ranks import exchanged, rank_and_size
 from .reference_pass import merged_passes
 from .reference_run import ReferenceRun
+from .scratch import scratch
 from .statistics import DataStatistics
 from .watch import TrainingWatch
 
@@ -80,11 +80,9 @@ def write_package(order: Order, ended: Ended, shares: Sequence[Share]) -> ModelP
         if order.reference is None:
             ended.notes.append(STAND_IN)
         training = _training(ended, stats, rows=sum(each.rows for each in shares), ranks=ranks)
-        order.path.parent.mkdir(parents=True, exist_ok=True)
-        hidden = f".{order.path.name}.export."
-        with tempfile.TemporaryDirectory(prefix=hidden, dir=order.path.parent) as folder:
+        with scratch(order.path) as folder:
             exported = export(
-                ended.network, run.inputs.specs, run.first.inputs, run.first_outputs, Path(folder)
+                ended.network, run.inputs.specs, run.first.inputs, run.first_outputs, folder
             )
             ended.notes.extend([exported.note] if exported.note else [])
             serves = ended.network if exported.graph is None else exported.graph
