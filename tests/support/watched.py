@@ -80,6 +80,46 @@ def mlp() -> nn.Cell:
     )
 
 
+class Transformer(nn.Cell):
+    """Guesses each next token of eleven from those before it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(11, 16)
+        self.encoder = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+        self.head = nn.Dense(16, 11)
+        self.mask = ms.Tensor(np.triu(np.full((8, 8), -1e9, np.float32), 1))
+
+    def construct(self, tokens):
+        return self.head(self.encoder(self.embedding(tokens), self.mask))
+
+
+class TokenLoss(nn.Cell):
+    """The mean cross entropy over all tokens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loss = nn.CrossEntropyLoss()
+
+    def construct(self, logits, tokens):
+        return self.loss(logits.reshape((-1, 11)), tokens.reshape((-1,)))
+
+
+class Cnn(nn.Cell):
+    """Two convolutions with batch norm, over 1 × 8 × 8 images."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(1, 4, 3)
+        self.norm = nn.BatchNorm2d(4)
+        self.second = nn.Conv2d(4, 8, 3, stride=2)
+        self.head = nn.Dense(128, 3)
+
+    def construct(self, image):
+        hidden = ops.relu(self.norm(self.first(image)))
+        return self.head(ops.relu(self.second(hidden)).reshape((-1, 128)))
+
+
 class ClippingStep(nn.Cell):
     """A user's own training step, which clips the gradients to length 0.1."""
 

@@ -1,21 +1,30 @@
-"""One tidy line on the console, now and then."""
+"""The training on the console."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ..point import Notice
 from .sink import SINKS, Run, Sink, Values
 
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
 SHOWN = ("loss", "lr", "grad_norm", "samples_per_second")
+WORDS = {"samples_per_second": "samples/s", "grad_norm": "grad norm"}
+# Drawing a bar takes some milliseconds of processor time.
+REDRAW = 2.0
 
 
 @SINKS.register
 class Console(Sink):
     """Prints the latest values every `every` seconds, and each event at once.
+
+    On a terminal, where the number of steps is known, it is a progress bar that is drawn anew
+    every two seconds.
 
     Args:
         every: seconds.
@@ -30,13 +39,18 @@ class Console(Sink):
         self._values: dict[str, float] = {}
         self._step = 0
         self._steps: int | None = None
-        self._printed = float("-inf")
+        self._shown = 0.0
+        self._bar: Bar | None = None
 
     def open(self, run: Run) -> None:
         """Forgets an earlier run."""
+        file = self._file or sys.stderr
         self._values = {}
+        self._step = 0
         self._steps = run.steps
-        self._printed = time.monotonic() - self._every + 1.0
+        self._bar = Bar(file, run) if run.steps and file.isatty() else None
+        every = REDRAW if self._bar is not None else self._every
+        self._shown = time.monotonic() - every + 1.0  # the first line after a second
 
     def write(self, points: Sequence[Values], notices: Sequence[Notice]) -> None:
         """Prints, if it is time."""
@@ -46,27 +60,76 @@ class Console(Sink):
         for notice in notices:
             self._print(f"! step {notice.step}: {notice.rule}: {notice.sentence}")
         now = time.monotonic()
-        if self._values and now - self._printed >= self._every:
-            self._printed = now
-            self._print(line(self._step, self._steps, self._values))
+        every = REDRAW if self._bar is not None else self._every
+        if self._values and now - self._shown >= every:
+            self._shown = now
+            self._show()
 
     def close(self, seconds: float) -> None:
-        """Prints the last values."""
+        """Shows the last values."""
         if self._values:
-            self._print(line(self._step, self._steps, self._values))
+            self._show()
             self._values = {}
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    def _show(self) -> None:
+        if self._bar is not None:
+            self._bar.draw(self._step, " │ ".join(values(self._values)))
+        else:
+            self._print(line(self._step, self._steps, self._values))
 
     def _print(self, text: str) -> None:
-        print(text, file=self._file or sys.stderr, flush=True)
+        if self._bar is not None:
+            self._bar.say(text)
+        else:
+            print(text, file=self._file or sys.stderr, flush=True)
 
 
-def line(step: int, steps: int | None, values: Mapping[str, float]) -> str:
+class Bar:
+    """A progress bar that is drawn only when it is told to: it has no thread of its own."""
+
+    def __init__(self, file: TextIO, run: Run) -> None:
+        # Rich takes a tenth of a second to import, and is needed on terminals only.
+        from rich.console import Console as Terminal
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+        self._progress: Progress = Progress(
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            "{task.description}",
+            console=Terminal(file=file),
+            auto_refresh=False,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._task: TaskID = self._progress.add_task("", total=run.steps)
+        self._progress.start()
+
+    def draw(self, step: int, text: str) -> None:
+        """Shows how far the training is."""
+        self._progress.update(self._task, completed=step, description=text, refresh=True)
+
+    def say(self, text: str) -> None:
+        """Prints a line above the bar."""
+        self._progress.console.print(text, markup=False, highlight=False)
+
+    def close(self) -> None:
+        """Leaves the bar as it is now."""
+        self._progress.stop()
+
+
+def line(step: int, steps: int | None, latest: Mapping[str, float]) -> str:
     """``step 120/500 (24%) │ epoch 2 │ loss 0.3412 │ …``, with what there is."""
-    parts = [f"step {step}/{steps} ({step / steps:.0%})" if steps else f"step {step}"]
-    if "epoch" in values:
-        parts.append(f"epoch {values['epoch']:.0f}")
-    words = {"samples_per_second": "samples/s", "grad_norm": "grad norm"}
-    for name in SHOWN:
-        if name in values:
-            parts.append(f"{words.get(name, name)} {values[name]:.4g}")
-    return " │ ".join(parts)
+    head = f"step {step}/{steps} ({step / steps:.0%})" if steps else f"step {step}"
+    return " │ ".join([head, *values(latest)])
+
+
+def values(latest: Mapping[str, float]) -> list[str]:
+    """``epoch 2``, ``loss 0.3412``, …, with what there is."""
+    parts = [f"epoch {latest['epoch']:.0f}"] if "epoch" in latest else []
+    return parts + [
+        f"{WORDS.get(name, name)} {latest[name]:.4g}" for name in SHOWN if name in latest
+    ]

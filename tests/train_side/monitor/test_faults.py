@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import time
@@ -14,6 +15,7 @@ from mindspore import nn
 from mindspore.dataset import GeneratorDataset, NumpySlicesDataset
 from watched import Trained, cross_entropy, mlp, rows, train
 
+from driftline.train_side import journal
 from driftline.train_side.policies import Log, SaveCheckpoint, Stop
 from driftline.train_side.probes import Gauge, default_probes
 from driftline.train_side.rules import FrozenLearningRate, ThroughputDrop, default_rules
@@ -200,6 +202,26 @@ def test_an_unwritable_folder_leaves_the_training_alone(tmp_path: Path) -> None:
         watched=False,
     )
     assert watched.losses == alone.losses
+
+
+def test_a_disk_that_is_full_for_a_while_leaves_the_training_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = journal._write_all, []
+
+    def full(file, data) -> None:
+        calls.append(1)
+        if 2 <= len(calls) < 4:
+            file.write(data[: len(data) // 2])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(file, data)
+
+    monkeypatch.setattr(journal, "_write_all", full)
+    alone = train(tmp_path / "alone", watched=False)
+    watched = train(tmp_path / "watched", settings=EVERY_STEP)
+    assert len(calls) >= 4
+    assert watched.losses == alone.losses
+    assert list(watched.series("loss")) == list(range(1, 21))
 
 
 def _monitor(folder: Path):

@@ -167,3 +167,18 @@ def test_a_line_shows_what_there_is() -> None:
         "step 120/500 (24%) │ epoch 2 │ loss 0.3412 │ lr 0.0001 │ samples/s 2040"
     )
     assert line(120, None, {}) == "step 120"
+
+
+def test_on_a_terminal_it_is_a_bar(tmp_path: Path) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    file = Terminal()
+    sink = Console(file=file)
+    sink.open(run(tmp_path, steps=50))
+    sink.write([point(25, loss=0.5)], [NOTICE])
+    sink.close(1.0)
+    assert "25/50" in file.getvalue()
+    assert "loss 0.5" in file.getvalue()
+    assert "! step 7: non_finite: The loss is not finite." in file.getvalue()
