@@ -1,0 +1,103 @@
+"""How soon drift is seen, and how often stable traffic is called drift: ``make bench-detect``.
+
+Runs the sections of `detection` and writes ``docs/detection.md`` with its pictures. All chance is
+seeded. Results are kept in ``build/detection.json``, so that a section can run by itself and the
+page still shows the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# Before NumPy is loaded, here and in each process: the processes are the parallelism.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+os.environ.setdefault("GLOG_v", "3")
+
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: E402
+
+from benchmarks.detection import clean, delays, document, loudly, small, speed  # noqa: E402
+from benchmarks.detection.work import SCALES, Found, Task  # noqa: E402
+
+SECTIONS = {"delays": delays, "loudly": loudly, "small": small, "clean": clean, "speed": speed}
+# Timed with nothing else running.
+ALONE = "speed"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs what is asked for and writes the page."""
+    parser = argparse.ArgumentParser(prog="benchmarks.detect", description=__doc__)
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_const", const="quick", dest="scale")
+    size.add_argument("--long", action="store_const", const="long", dest="scale")
+    parser.add_argument("--only", action="append", choices=SECTIONS, help="a section; repeatable")
+    parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs")
+    parser.add_argument("--results", type=Path, default=ROOT / "build" / "detection.json")
+    given = parser.parse_args(arguments)
+    scale = SCALES[given.scale or "full"]
+    began = time.monotonic()
+    kept = json.loads(given.results.read_text()) if given.results.exists() else {}
+    chosen = given.only or list(SECTIONS)
+    work = {name: SECTIONS[name].tasks(scale) for name in SECTIONS if name in chosen}
+    for name, found in _run(work, given.processes):
+        kept[name] = {"scale": scale.name, "found": found}
+        kept.setdefault("minutes", {})[name] = round((time.monotonic() - began) / 60, 1)
+        given.results.parent.mkdir(parents=True, exist_ok=True)
+        given.results.write_text(json.dumps(kept))
+        document.write(kept, given.docs)
+    print(f"{given.docs / 'detection.md'} after {(time.monotonic() - began) / 60:.1f} minutes")
+    return 0
+
+
+def _run(work: dict[str, list[Task]], processes: int):  # type: ignore[no-untyped-def]
+    """Each section's results in the order of its tasks, as soon as all of them are there."""
+    bars = Progress(
+        TextColumn("{task.description:<8}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeElapsedColumn(),
+        disable=not sys.stdout.isatty(),
+    )
+    with bars:
+        lines = {name: bars.add_task(name, total=len(tasks)) for name, tasks in work.items()}
+        together = [
+            (name, at) for name, tasks in work.items() if name != ALONE for at in range(len(tasks))
+        ]
+        found: dict[str, dict[int, Found]] = {name: {} for name in work}
+        if together:
+            # Spawned, not forked: MindSpore's threads do not survive a fork.
+            context = multiprocessing.get_context("spawn")
+            with context.Pool(processes, initializer=_quiet) as pool:
+                asked = [(name, at, work[name][at]) for name, at in together]
+                for name, at, one in pool.imap_unordered(_call, asked):
+                    found[name][at] = one
+                    bars.advance(lines[name])
+                    if len(found[name]) == len(work[name]):
+                        yield name, [found[name][key] for key in sorted(found[name])]
+        for at, task in enumerate(work.get(ALONE, [])):
+            found[ALONE][at] = task()
+            bars.advance(lines[ALONE])
+        if ALONE in work:
+            yield ALONE, [found[ALONE][key] for key in sorted(found[ALONE])]
+
+
+def _call(asked: tuple[str, int, Task]) -> tuple[str, int, Found]:
+    name, at, task = asked
+    return name, at, task()
+
+
+def _quiet() -> None:
+    warnings.simplefilter("ignore")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,48 @@
+"""The page: tables and pictures out of results, by a template that says what each means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from . import pages_clean, pages_delays, pages_loudly, pages_small
+from .versions import versions
+
+Results = dict[str, Any]
+PARTS = {
+    "clean": pages_clean.page,
+    "delays": pages_delays.page,
+    "loudly": pages_loudly.page,
+    "small": pages_small.page,
+    "speed": pages_small.speed,
+}
+HEAD = """# How soon drift is seen, and how often stable traffic is called drift
+
+Made by `make bench-detect` (`python -m benchmarks.detect`); nothing here is written by hand.
+`--quick` runs a small sample of it, `--long` 10⁶ windows a setting, `--only delays` one section.
+All chance is seeded, so the same versions give the same numbers: {versions}.
+"""
+
+
+def write(results: Results, folder: Path) -> Path:
+    """Writes ``detection.md`` and its pictures under `folder`, of the sections that have results.
+
+    Returns:
+        the page.
+    """
+    pictures = folder / "detection"
+    pictures.mkdir(parents=True, exist_ok=True)
+    parts = [HEAD.format(versions=versions())]
+    for name, page in PARTS.items():
+        if name in results:
+            text = page(results[name]["found"], pictures)
+            parts.append(text + _scale(results[name]["scale"]))
+    path = folder / "detection.md"
+    path.write_text("\n".join(parts), encoding="utf-8")
+    return path
+
+
+def _scale(name: str) -> str:
+    if name == "full":
+        return ""
+    return f"\nThese are the numbers of a run with `--{name}`.\n"

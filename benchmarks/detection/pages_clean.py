@@ -1,0 +1,57 @@
+"""The section on false alarms."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from .clean import ALPHAS
+from .markdown import table
+
+TEXT = """## No more false alarms than promised
+
+Traffic that does not drift, 50 requests a bucket, a ring of 60 buckets, a look at the end of each
+bucket. A stream is followed to its first alarm; a window is one look at one stream. The promise is
+α a window: what may be found is α times the windows, and within chance up to three binomial
+standard errors more. References are drawn anew for each stream (of the table, for each of ten
+streams a batch; day and night, for each week), so their sampling error is in it. Each population
+comes with the flags that the package puts beside it (missing, out of range, unseen).
+
+{tables}
+AR(1): one request hangs together with the next by ρ, looked at from the 20th bucket on, before
+which nobody can know. Day and night: the mean goes up and down by 0.3 σ over 24 hours, the
+reference is of whole days; both rings, each verdict told the one before, from the second day on,
+windows are the buckets that passed.
+"""
+
+
+def page(found: list[dict[str, Any]], pictures: Path) -> str:
+    """One table for each α."""
+    tables = []
+    for row, alpha in enumerate(ALPHAS):
+        rows = [_row(each, each["rates"][row]) for each in _ordered(found)]
+        broken = [each[0] for each in rows if each[-1] == "**no**"]
+        head = ("traffic", "reference rows", "windows", "alarms", "promised", "+ 3 SE", "kept")
+        said = "Kept everywhere." if not broken else f"Not kept: {'; '.join(broken)}."
+        tables.append(f"α = 1/{1 / alpha:,.0f}. {said}\n\n" + table(head, rows))
+    return TEXT.format(tables="\n".join(tables))
+
+
+def _row(setting: dict[str, Any], rate: dict[str, Any]) -> list[str]:
+    allowed = rate["alpha"] * rate["windows"]
+    most = allowed + 3 * math.sqrt(allowed * (1 - rate["alpha"]))
+    return [
+        setting["traffic"],
+        f"{setting['reference']:,}",
+        f"{rate['windows']:,}",
+        str(rate["alarms"]),
+        f"{allowed:.1f}",
+        f"{most:.1f}",
+        "yes" if rate["alarms"] <= most else "**no**",
+    ]
+
+
+def _ordered(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Single signals first, then all together, bursts, day and night."""
+    return found[::-1]

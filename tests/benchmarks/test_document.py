@@ -1,0 +1,64 @@
+"""The page is written from results, and rivals' statistics are those of SciPy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import ks_2samp
+
+from benchmarks.detection import document
+from benchmarks.detection.changes import CHANGES
+from benchmarks.detection.rivals import RIVALS, ks_statistic
+
+
+def small() -> document.Results:
+    rates = [
+        {"alpha": alpha, "alarms": alarms, "windows": 1000}
+        for alpha, alarms in ((1e-3, 2), (1e-4, 9))
+    ]
+    delays = {"driftline": [50, None], **{name: [100, 100] for name in RIVALS}}
+    looks = [
+        {"shift": shift, "share": share, "rows": 10, "driftline": 0.5, "BBSDs": 0.25}
+        for shift, share in (("none", 0.0), ("noise", 1.0))
+    ]
+    found = {
+        "clean": [{"traffic": "Gaussian", "reference": 200, "rates": rates}],
+        "delays": [
+            *({"kind": kind, "delays": delays} for kind in CHANGES),
+            {"rates": dict.fromkeys(RIVALS, 3), "windows": 300},
+        ],
+        "loudly": [{"collection": "MNIST", "accuracy": 0.9, "held_out": 100, "found": looks}],
+        "small": [{"rows": 30, "windows": 100, "hits": {"driftline": 1, "PSI": 99}}],
+        "speed": [{"signals": 20, "flags": 40, "driftline": 5.0, "ks_2samp": 50.0}],
+    }
+    return {name: {"scale": "quick", "found": part} for name, part in found.items()}
+
+
+def test_the_page_tells_what_was_found(tmp_path: Path) -> None:
+    text = document.write(small(), tmp_path).read_text()
+    assert "| Gaussian | 200 | 1,000 | 2 | 1.0 | 4.0 | yes |" in text
+    assert "Not kept: Gaussian." in text
+    assert "50 (50 %)" in text
+    assert "1 in 100" in text
+    assert "50 / 25" in text
+    assert "--quick" in text
+    pictures = sorted(each.name for each in (tmp_path / "detection").iterdir())
+    assert pictures == ["delays.svg", "loudly-mnist.svg"]
+    assert all((tmp_path / "detection" / name).stat().st_size < 150_000 for name in pictures)
+
+
+def test_sections_without_results_are_left_out(tmp_path: Path) -> None:
+    text = document.write({"small": small()["small"]}, tmp_path).read_text()
+    assert "Small windows" in text
+    assert "Failing Loudly" not in text
+
+
+def test_the_ks_statistic_is_that_of_scipy_with_ties_and_missing_values() -> None:
+    random = np.random.default_rng(1)
+    reference = random.poisson(4, 500).astype(float)
+    windows = random.poisson(5, (3, 40)).astype(float)
+    windows[0, :5] = np.nan
+    found = ks_statistic(np.sort(reference), windows)
+    own = [ks_2samp(reference, each[np.isfinite(each)]).statistic for each in windows]
+    np.testing.assert_allclose(found, own, atol=1e-12)
