@@ -19,8 +19,8 @@ from driftline.metadata.signals import Floats
 from driftline.metadata.thresholds import Rule, Thresholds
 
 from .episode import FIRED
+from .evidence import log_evidence
 from .judge import judge
-from .rate import log_rise
 from .single import Pair, single_reference, single_ring
 from .verdict import Verdict
 
@@ -136,8 +136,7 @@ def log_harm(quality: Quality, tolerance: float, right: Floats, wrong: Floats) -
     if weights is None:
         raise ValueError("the package holds no accuracy")
     counts = np.stack(np.broadcast_arrays(right, wrong), axis=-1).astype(np.float64)
-    flat = log_rise(np.array([weights]), counts.reshape(1, -1, 2), np.ones(1))
-    return np.asarray(flat[0].reshape(counts.shape[:-1]))
+    return log_evidence(single_reference("wrong", "output", weights).signals[0], counts)
 
 
 def jeffreys(right: int, wrong: int) -> tuple[float, float]:

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from driftline.drift.block import block_of
+from driftline.drift.evidence import Evidence
 from driftline.drift.latency import Latency, Usual, choose, first_stable, latency, mark
-from driftline.drift.rate import log_rise
+from driftline.drift.single import single_reference
 from driftline.metadata.quality import LATENCY_EDGES, LatencyBaseline
 from driftline.metadata.thresholds import Rule, Thresholds
 
@@ -123,20 +125,21 @@ def test_the_packages_mark_leaves_room_for_what_a_service_does_besides() -> None
 def test_without_a_change_no_more_false_alarms_than_promised(rows: int) -> None:
     """2,000 baselines and streams of their own, looked at 40 times within 10,000 requests."""
     random = np.random.default_rng(rows)
-    weights, rates = [], []
+    signals, rates = [], []
     for _ in range(2_000):
         timings = LAW.rvs(rows, random_state=random)
         usual = Usual(source="service", counts=tuple(counted(timings)), host="here")
         edge, law = mark(usual)  # type: ignore[misc]
-        weights.append(law)
+        signals.append(single_reference("latency", "service", law).signals[0])
         rates.append(LAW.sf(LATENCY_EDGES[edge]))
+    evidence = Evidence(block_of("flag", signals, 2 * np.arange(2_001), 4_000, range(2_000)))
     slow, before = np.zeros(2_000), 0
     highest = np.full(2_000, -np.inf)
     for look in np.unique(np.geomspace(5, 10_000, 40).astype(int)):
         slow += random.binomial(look - before, rates)
         before = look
         counts = np.stack([look - slow, slow], axis=1)[:, None, :]
-        highest = np.maximum(highest, log_rise(np.array(weights), counts, np.ones(2_000))[:, 0])
+        highest = np.maximum(highest, evidence(counts, np.ones(2_000))[:, 0])
     for alpha in (0.1, 0.05, 0.01):
         share = (highest >= -np.log(alpha)).mean()
         assert share <= alpha + 3 * np.sqrt(alpha * (1 - alpha) / 2_000), alpha

@@ -7,8 +7,11 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
+from driftline.drift.block import block_of
+from driftline.drift.evidence import Evidence
 from driftline.drift.harm import harm, jeffreys, log_harm, weights_of
-from driftline.drift.rate import NEAR, log_rise
+from driftline.drift.rate import NEAR
+from driftline.drift.single import single_reference
 from driftline.metadata.quality import Quality, UsualError
 from driftline.metadata.thresholds import Thresholds
 
@@ -52,15 +55,19 @@ def test_without_harm_no_more_false_alarms_than_promised(rows: int, tolerance: f
     streams = 2_000
     accuracy = random.uniform(0.6 + tolerance, 0.99, streams)
     packaged = random.binomial(rows, accuracy)
-    weights = np.array([weights_of(quality(int(good), rows), tolerance) for good in packaged])
+    weights = [weights_of(quality(int(good), rows), tolerance) for good in packaged]
     truth = accuracy - tolerance
+    signals = [single_reference("wrong", "output", law).signals[0] for law in weights]
+    evidence = Evidence(
+        block_of("flag", signals, 2 * np.arange(streams + 1), 2 * streams, range(streams))
+    )
     highest = np.full(streams, -np.inf)
     right, before = np.zeros(streams), 0
     for look in LOOKS:
         right += random.binomial(look - before, truth)
         before = look
         counts = np.stack([right, look - right], axis=1)[:, None, :]
-        found = log_rise(weights, counts, np.ones(streams))[:, 0]
+        found = evidence(counts, np.ones(streams))[:, 0]
         highest = np.maximum(highest, found)
     alone = log_harm(quality(int(packaged[7]), rows), tolerance, right[7], look - right[7])
     assert float(alone) == pytest.approx(found[7])
