@@ -65,10 +65,20 @@ class Block:
             return np.minimum(rank, most - 1)
         return np.minimum((self.middles * most).astype(np.int64), most - 1)
 
+    def merged(self, counts: Floats, most: int) -> Floats:
+        """Counts ``[T, B, K]`` merged by `groups`, ``[T, B, most]``."""
+        if most not in self._merges:
+            self._merges[most] = members(self.groups(most), most)
+        return np.asarray(counts @ self._merges[most])
 
-def merged(values: Floats, groups: Ints, count: int) -> Floats:
-    """Sums of `values` (``[T, B, K]``) within `groups` (``[T, K]``), shape ``[T, B, count]``."""
-    return np.asarray(values @ (groups[:, :, None] == np.arange(count)).astype(np.float64))
+    @cached_property
+    def _merges(self) -> dict[int, Floats]:
+        return {}
+
+
+def members(groups: Ints, count: int) -> Floats:
+    """1 where a cell belongs to a group, else 0: ``[T, K, count]`` of ``[T, K]``."""
+    return (groups[:, :, None] == np.arange(count)).astype(np.float64)
 
 
 def block_of(

@@ -15,7 +15,7 @@ from driftline.metadata.counts import COUNT, MEAN
 from driftline.metadata.reference import SignalReference
 from driftline.metadata.signals import Continuous, Floats, Ints
 
-from .block import Block, merged
+from .block import Block
 from .verdict import Severity
 
 CELLS = 10
@@ -82,8 +82,7 @@ class Ruler:
 
     def __init__(self, block: Block, signals: Sequence[SignalReference]) -> None:
         self._block = block
-        self._groups = block.groups(CELLS)
-        self._mass = merged(block.shares[:, None, :], self._groups, CELLS)[:, 0]
+        self._mass = block.merged(block.shares[:, None, :], CELLS)[:, 0]
         self._count = (self._mass > 0).sum(axis=1)
         self._positions: Floats | None = None
         if block.kind == "continuous":
@@ -98,7 +97,7 @@ class Ruler:
 
         `counts` is ``[T, B, K]``; 0 where there are none.
         """
-        coarse = merged(counts, self._groups, CELLS)
+        coarse = self._block.merged(counts, CELLS)
         mass, number = self._mass[:, None, :], self._count[:, None]
         rows = coarse.sum(axis=2)
         window = coarse + PSEUDO * number[..., None] * mass
@@ -111,6 +110,7 @@ class Ruler:
     def __call__(self, counts: Floats, inflation: Floats) -> Effects:
         """All measures of whole counts ``[T, K]``."""
         rows = np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+        coarse = self._block.merged(counts[:, None, :], CELLS)[:, 0]
         window, reference = counts / rows, self._block.shares
         w1 = np.full(len(counts), np.nan)
         if self._positions is not None:
@@ -124,7 +124,7 @@ class Ruler:
         at = cell[:, None]
         return Effects(
             self.corrected_psi(counts[:, None, :], inflation)[:, 0],
-            js_distance(merged(counts[:, None, :], self._groups, CELLS)[:, 0] / rows, self._mass),
+            js_distance(coarse / rows, self._mass),
             w1,
             cell,
             np.take_along_axis(window, at, axis=1)[:, 0],

@@ -15,7 +15,7 @@ import numpy as np
 from driftline.metadata.signals import Floats
 
 from .allan import LENGTHS, allan, around, lengths
-from .block import Block, merged
+from .block import Block
 from .panel import Panel
 from .quiet import quiet
 from .ring import Ring
@@ -28,6 +28,7 @@ UPPER = 0.7
 # Where bursts are sure, room for the modes that merged cells show less than fully.
 SURE = 1.4
 GROWING = 1.3
+STEP = 1.1
 # A day in hours: from here on the hours themselves tell how much one differs from the others.
 DAY = 24
 
@@ -46,7 +47,12 @@ def inflation(panel: Panel, ring: Ring, assumed: Floats) -> tuple[Floats, bool]:
         found[block.where] = _block_inflation(block, block.gather(flat))
     follows = panel.main >= 0
     found[follows] = np.maximum(found[follows], found[panel.main[follows]])
-    return found, False
+    return stepped(found), False
+
+
+def stepped(factor: Floats) -> Floats:
+    """The nearest power of `STEP`: what F is not known to better, and few values judge faster."""
+    return np.asarray(STEP ** np.round(np.log(factor) / np.log(STEP)))
 
 
 def ceiling(panel: Panel, slow: Ring | None) -> Floats:
@@ -66,7 +72,7 @@ def ceiling(panel: Panel, slow: Ring | None) -> Floats:
         rows = counts.sum(axis=2).mean(axis=1)
         for level in _levels(block):
             mean, _, high = table[level, 0]
-            spread = around(merged(counts, block.groups(level), level)) / mean
+            spread = around(block.merged(counts, level)) / mean
             with np.errstate(divide="ignore"):
                 limit = rows / np.maximum(spread - 1, 0)
             limit = np.where(spread > high, limit, np.inf)
@@ -87,7 +93,7 @@ def _block_inflation(block: Block, counts: Floats) -> Floats:
     usual = lengths(buckets)
     for level in _levels(block) if len(busy) else ():
         rows = busy
-        cells = merged(counts[rows], block.groups(level)[rows], level)
+        cells = block.merged(counts, level)[rows]
         before, growing = np.zeros(len(rows)), np.ones(len(rows), dtype=bool)
         for length in (each for each in LENGTHS if (level, each) in table):
             if length == 2 * usual[-1]:

@@ -5,55 +5,70 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betaincc, betaln
 
-from driftline.metadata.signals import Floats
+from driftline.metadata.signals import Floats, Ints
+
+from .block import Block
+from .polya import LOWEST
 
 # Two priors of the new rate, both cut off below the reference's rate: any rate at all, and one
 # near the reference's, in the weight of so many observations.
 NEAR = 100.0
-LOWEST = -700.0
+
+
+class Rate:
+    """ln E of a block of flags: ∫ Bin(x | m, q) dπ(q | q > q₀) / predictive.
+
+    The weights are the Beta parameters (false, true) of the reference and q₀ its mean rate. A rate
+    that falls is no evidence.
+    """
+
+    def __init__(self, block: Block) -> None:
+        self._b, self._a = block.weights.T
+        self._rate = self._a / (self._a + self._b)
+        half = np.full_like(self._rate, 0.5)
+        self._priors = [(half, half), (NEAR * self._rate, NEAR * (1 - self._rate))]
+        self._before = [
+            betaln(first, second) + np.log(betaincc(first, second, self._rate))
+            for first, second in self._priors
+        ]
+        laws = np.stack([self._b, self._a], axis=1)
+        _, first, law = np.unique(laws, axis=0, return_index=True, return_inverse=True)
+        self._like = first[law.ravel()]
+
+    def __call__(self, counts: Floats, inflation: Floats) -> Floats:
+        """ln E, shape ``[T, B]``, of whole counts ``[T, B, 2]`` at inflations ``[T]``."""
+        row, scale, outcome, back = self._distinct(counts, inflation)
+        false, true = outcome[:, 0] / scale, outcome[:, 1] / scale
+        a, b, rate = self._a[row], self._b[row], self._rate[row]
+        null = betaln(a + true, b + false) - betaln(a, b)
+        mixed = np.full(len(row), -np.inf)
+        for (first, second), before in zip(self._priors, self._before, strict=True):
+            above, below = first[row] + true, second[row] + false
+            with np.errstate(divide="ignore"):
+                part = betaln(above, below) + np.log(betaincc(above, below, rate))
+            mixed = np.logaddexp(mixed, part - before[row] - np.log(2))
+        return np.asarray(np.maximum(mixed - null, LOWEST)[back].reshape(counts.shape[:2]))
+
+    def _distinct(self, counts: Floats, inflation: Floats) -> tuple[Ints, Floats, Ints, Ints]:
+        """What differs: signal, inflation, outcome (false, true); and where each ``[T, B]`` is.
+
+        Most flags are never true, so that many share one answer, and the special functions are
+        slow.
+        """
+        scales, scale = np.unique(inflation, return_inverse=True)
+        law = np.repeat(self._like * len(scales) + scale, counts.shape[1])
+        outcome = counts.reshape(-1, 2).astype(np.int64)
+        base = int(outcome.max(initial=0)) + 1
+        if (int(law.max(initial=0)) + 1) * base * base < 2**62:
+            code = (law * base + outcome[:, 0]) * base + outcome[:, 1]
+            _, index, back = np.unique(code, return_index=True, return_inverse=True)
+        else:
+            index = back = np.arange(len(law))
+        law = law[index]
+        return law // len(scales), scales[law % len(scales)], outcome[index], back
 
 
 def log_rise(weights: Floats, counts: Floats, inflation: Floats) -> Floats:
-    """ln of ∫ Bin(x | m, q) dπ(q | q > q₀) / predictive, shape ``[T, B]``.
-
-    `weights` (``[T, 2]``) are the Beta parameters of the reference (false, true) and q₀ its mean
-    rate; `counts` are whole, ``[T, B, 2]``, and enter divided by `inflation` (``[T]``). A rate
-    that falls is no evidence.
-    """
-    which, back = _distinct(weights, counts, inflation)
-    row = which[:, 0]
-    scale = inflation[row]
-    false, true = which[:, 1] / scale, which[:, 2] / scale
-    b, a = weights[row, 0], weights[row, 1]
-    rate = a / (a + b)
-    null = betaln(a + true, b + false) - betaln(a, b)
-    mixed = np.full(len(row), -np.inf)
-    for first, second in ((0.5, 0.5), (NEAR * rate, NEAR * (1 - rate))):
-        with np.errstate(divide="ignore"):
-            above = np.log(betaincc(first + true, second + false, rate))
-        before = betaln(first, second) + np.log(betaincc(first, second, rate))
-        part = betaln(first + true, second + false) + above - before
-        mixed = np.logaddexp(mixed, part - np.log(2))
-    return np.asarray(np.maximum(mixed - null, LOWEST)[back].reshape(counts.shape[:2]))
-
-
-def _distinct(
-    weights: Floats, counts: Floats, inflation: Floats
-) -> tuple[
-    np.ndarray[tuple[int, int], np.dtype[np.int64]], np.ndarray[tuple[int], np.dtype[np.int64]]
-]:
-    """Rows (signal, false, true) that differ, and where each of ``[T, B]`` is among them.
-
-    Most flags are never true, so that many share one answer, and the special functions are slow.
-    """
-    laws = np.concatenate([weights, inflation[:, None]], axis=1)
-    _, first, law = np.unique(laws, axis=0, return_index=True, return_inverse=True)
-    rows = np.repeat(first[law.ravel()], counts.shape[1])
-    flat = counts.reshape(-1, 2).astype(np.int64)
-    keys = np.stack([rows.astype(np.int64), flat[:, 0], flat[:, 1]], axis=1)
-    base = int(flat.max(initial=0)) + 1
-    if len(first) * base * base < 2**62:
-        code = (keys[:, 0] * base + keys[:, 1]) * base + keys[:, 2]
-        _, index, back = np.unique(code, return_index=True, return_inverse=True)
-        return keys[index], back.ravel()
-    return keys, np.arange(len(keys))
+    """ln E that rates rose, ``[T, B]``, for weights ``[T, 2]`` (false, true); as `Rate`."""
+    where = np.arange(len(weights))
+    return Rate(Block("flag", where, where[:, None] * 2 + np.arange(2), weights))(counts, inflation)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -74,18 +75,17 @@ def check_thresholds(thresholds: Thresholds, reference: Reference | None = None)
 
 def rule_of(thresholds: Thresholds, each: SignalReference) -> Rule:
     """The settings of one signal, all of those that are built in filled in."""
-    places = (
-        thresholds.signals.get(each.name, Rule()),
-        thresholds.groups.get(each.signal.group, Rule()),
-        thresholds.default,
-        BUILT_IN,
-    )
-    return Rule(
-        *(
-            next((value for place in places if (value := getattr(place, field)) is not None), None)
-            for field in Rule.__struct_fields__
-        )
-    )
+    own, group = thresholds.signals.get(each.name), thresholds.groups.get(each.signal.group)
+    places = [place for place in (own, group, thresholds.default, BUILT_IN) if place is not None]
+    return _first_of(tuple(places))
+
+
+@lru_cache(maxsize=4096)
+def _first_of(places: tuple[Rule, ...]) -> Rule:
+    def first(field: str) -> float | None:
+        return next((x for place in places if (x := getattr(place, field)) is not None), None)
+
+    return Rule(*(first(field) for field in Rule.__struct_fields__))
 
 
 def false_alarms(thresholds: Thresholds) -> float:

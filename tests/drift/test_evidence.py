@@ -10,8 +10,10 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.special import logsumexp, ndtri
 
-from driftline.drift.evidence import LOCATION, ORDERED, SCALE, UNORDERED, log_evidence
+from driftline.drift.evidence import log_evidence
+from driftline.drift.ordered import LOCATION, POLYA, SCALE
 from driftline.drift.rate import NEAR
+from driftline.drift.unordered import SPREADS
 from driftline.metadata.reference import SignalReference
 from driftline.metadata.signals import Categorical, Continuous, Flag, Missing, Signal
 
@@ -43,7 +45,7 @@ def ordered_by_scipy(weights: np.ndarray, counts: np.ndarray) -> float:
     for theta in SCALE:
         q = shares * np.exp(theta * (scores**2 - 1) / np.sqrt(2))
         logs.append(np.log(0.2 / 6) + stats.multinomial.logpmf(counts, m, q / q.sum()))
-    for most, spread in ORDERED:
+    for most, spread in POLYA:
         group = np.minimum((middles * most).astype(int), most - 1)
         used = np.unique(group)
         mass = np.array([shares[group == each].sum() for each in used])
@@ -82,7 +84,7 @@ def test_unordered_cells_give_the_quotient_of_scipys_laws(rows: int) -> None:
         stats.dirichlet_multinomial.logpmf(
             counts, min(5 / spread**2, weights.sum() / 3) * weights / weights.sum(), rows
         )
-        for spread in UNORDERED
+        for spread in SPREADS
     ]
     null = stats.dirichlet_multinomial.logpmf(counts, weights, rows)
     truth = logsumexp(logs) - np.log(4) - null
