@@ -7,7 +7,7 @@ ROOMS  := metadata drift train_side serving
 CODE   := $(ROOMS) tests $(wildcard examples benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help $(VENV) ns lint format test demo bench bench-detect bench-train ops-demo pages-demo clean
+.PHONY: help $(VENV) ns lint format test demo bench bench-detect bench-train bench-serve ops-demo pages-demo clean
 
 help: ## list the targets
 	@grep -hE '^[$$().a-zA-Z_-]+:.*## ' $(MAKEFILE_LIST) | sed 's/^$$(VENV)/.venv/' \
@@ -47,6 +47,9 @@ bench-detect: $(STAMP) ## how soon drift is seen, how often stable traffic is ca
 
 bench-train: $(STAMP) ## what the callbacks add to a training step
 	$(BIN)/python -m benchmarks.train
+
+bench-serve: $(STAMP) ## requests a second: batched, unbatched, unwatched, and the bare route (needs wrk)
+	$(BIN)/python -m benchmarks.serve
 
 ops-demo: $(STAMP) ## the service with Prometheus, Alertmanager and webhook receivers (KEEP=1 leaves them up)
 	KEEP=$(KEEP) $(BIN)/python -m examples.ops.demo

@@ -49,7 +49,7 @@ def document(app: Flask, engine: Engine, *, token: bool) -> Json:
             "version": distributions.version("driftline"),
         },
         "paths": paths,
-        "components": {"schemas": {**types, **serving.components()}},
+        "components": {"schemas": {**trainings.narrowed(types), **serving.components()}},
     }
     if token:
         scheme = {"type": "http", "scheme": "bearer"}

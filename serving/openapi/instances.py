@@ -25,16 +25,13 @@ _B64: Json = {
 def instances(metadata: ModelMetadata, intake: Intake) -> Json:
     """The list of instances: all of one form."""
     forms: list[Json] = []
-    by_name = {
-        spec.name: _input(spec, intake.preprocessings.get(spec.name)) for spec in intake.specs
-    }
     if len(metadata.inputs) == 1:
         spec = metadata.inputs[0]
         forms.append(_value(spec, spec.shape[1:]))
         preprocessing = intake.preprocessings.get(spec.name)
         if preprocessing is not None:
             forms.append(_raw(preprocessing, spec))
-    forms.append(_closed(by_name))
+    forms += [_closed(each) for each in _by_name(intake)]
     bounds = {"minItems": 1, "maxItems": intake.most}
     return {"anyOf": [many(form) | bounds for form in forms]}
 
@@ -61,9 +58,12 @@ def _output(part: Any) -> Json:
     return thing(output={})
 
 
-def _input(spec: TensorSpec, preprocessing: Preprocessing | None) -> Json:
-    value = _value(spec, spec.shape[1:])
-    return value if preprocessing is None else {"anyOf": [value, _raw(preprocessing, spec)]}
+def _by_name(intake: Intake) -> list[Json]:
+    """Objects by input name: all of numbers, or raw where there is a preprocessing."""
+    numbers = {spec.name: _value(spec, spec.shape[1:]) for spec in intake.specs}
+    known = intake.preprocessings
+    raw = {spec.name: _raw(known[spec.name], spec) for spec in intake.specs if spec.name in known}
+    return [numbers, numbers | raw] if raw else [numbers]
 
 
 def _value(spec: TensorSpec, shape: tuple[int | None, ...]) -> Json:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from driftline.metadata.extract import Classification
+
+from ..api.feedback import MOST_ITEMS
+from ..feedback.joining import MOST_ID
 from ..model.engine import Engine
 from .instances import instances, prediction
 from .parts import (
@@ -52,6 +56,8 @@ def operations(engine: Engine) -> dict[str, Operation]:
         "predict.predict": operation(
             answers(told, 400, 413, 415, 422), takes=body(asked, JSON, **media)
         ),
+        "feedback.feedback": _feedback(engine),
+        "admin.reload": operation(_reloading()),
         "metadata.metadata": operation(answers(ref("ModelMetadata"), 304)),
         "health.livez": operation(answers(thing(live=FLAG))),
         "health.readyz": operation(answers(thing(ready=FLAG, model=MODEL, degraded=TEXTS), 503)),
@@ -76,8 +82,7 @@ def components() -> dict[str, Json]:
 
 
 def _named(model: str, version: str) -> tuple[Json, Json]:
-    named = path("model", {"type": "string", "minLength": 1, "examples": [model]})
-    return named, path("version", {"type": "string", "minLength": 1, "examples": [version]})
+    return path("model", {"enum": [model]}), path("version", {"enum": [version]})
 
 
 def _of_model(schema: Json, model: str, version: str) -> Operation:
@@ -104,3 +109,27 @@ def _infer(model: str, version: str) -> Operation:
     }
     takes = body(ref("InferRequest"))
     return operation(found, *_named(model, version), length, takes=takes)
+
+
+def _feedback(engine: Engine) -> Operation:
+    """One label or a list; a request of several instances has a list of labels."""
+    label: Json = {"type": "number"}
+    for part in dict(engine.columns.part("output")).values():
+        if isinstance(part, Classification):
+            label = {"enum": list(part.classes)}
+            if engine.claims.multiple:
+                label = many(label)
+            break
+    named = {"type": "string", "minLength": 1, "maxLength": MOST_ID}
+    item = thing(request_id=named, label={"anyOf": [label, many(label)]})
+    item["additionalProperties"] = False
+    several = many(item) | {"minItems": 1, "maxItems": MOST_ITEMS}
+    told = answers({"type": "object"}, 400, 413, 422, 503)
+    told["409"] = {"description": "No label can be judged.", "content": told["422"]["content"]}
+    return operation(told, takes=body({"anyOf": [item, several]}))
+
+
+def _reloading() -> Json:
+    told = answers(thing(reloading=FLAG), 503)
+    refused = {"description": "No server is asked.", "content": told["503"]["content"]}
+    return {"202": told.pop("200"), "409": refused, **told}

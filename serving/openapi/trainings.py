@@ -28,6 +28,12 @@ RUN = path(
     {"type": "string", "pattern": rf"^{_CHARACTER}{{1,60}}$", "not": {"enum": [".", ".."]}},
 )
 NAME: Json = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^[ -~]+$"}
+TIME: Json = {
+    "type": "string",
+    "format": "date-time",
+    "pattern": r"^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):"
+    r"[0-5][0-9]:[0-5][0-9]Z$",
+}
 SERIES = (
     query("after", upto(2**62), "Only what came after this batch."),
     query("points", upto(MOST_BINS), "Rows at the most."),
@@ -37,6 +43,19 @@ SERIES = (
     query("prefix", TEXT, "Only values whose names begin so."),
     query("without", TEXT, "No values whose names begin so."),
 )
+
+
+def narrowed(types: Json) -> Json:
+    """The types of a push, with what its parser asks beyond them: names, and times of our age."""
+    time: Json = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1e11}, TIME]}
+    found = {name: dict(types[name]) for name in ("Point", "TrainingEvent")}
+    values = found["Point"]["properties"]["values"] | {"propertyNames": NAME}
+    found["Point"]["properties"] = found["Point"]["properties"] | {"values": values, "time": time}
+    found["TrainingEvent"]["properties"] = found["TrainingEvent"]["properties"] | {
+        "rule": NAME,
+        "time": time,
+    }
+    return types | found
 
 
 def operations() -> dict[str, Operation]:

@@ -29,6 +29,8 @@ from .parts import (
 
 PAGE = "text/html; charset=utf-8"
 LANGUAGE = query("lang", {"enum": ["en", "zh"]}, "The language.")
+# Pages are for people: what they cannot read they pass over.
+PAGE_LANGUAGE = query("lang", TEXT, "The language, en or zh; else the one the browser prefers.")
 STATE: Json = {"enum": ["no_data", "stable", "warning", "drift", None]}
 SIGNAL = thing(name=TEXT, group={"enum": list(GROUPS)}, state=STATE, evidence=NUMBER, sentence=TEXT)
 
@@ -101,13 +103,15 @@ def _metrics() -> Operation:
 
 def _pages() -> dict[str, Operation]:
     page = answers(TEXT, media=PAGE) | {"302": {"description": "Sign in, or go on."}}
-    form = thing(("next",), token=TEXT, next=TEXT)
+    form = thing(("token", "next"), token=TEXT, next=TEXT)
     signing = {"302": {"description": "Signed in."}}
-    signing |= dict.fromkeys(("401",), page["200"]) | answers(TEXT, 400, media=PAGE)
+    signing |= {"401": page["200"]} | answers(TEXT, 400, media=PAGE)
     return {
-        "pages.drift": operation(page, LANGUAGE),
-        "pages.training": operation(page, LANGUAGE),
-        "pages.sign_in_form": operation(page, LANGUAGE, query("next", TEXT, "Where to go then.")),
+        "pages.drift": operation(page, PAGE_LANGUAGE),
+        "pages.training": operation(page, PAGE_LANGUAGE),
+        "pages.sign_in_form": operation(
+            page, PAGE_LANGUAGE, query("next", TEXT, "Where to go then.")
+        ),
         "pages.sign_in": operation(
             signing, takes=body(form, media="application/x-www-form-urlencoded")
         ),

@@ -1,0 +1,146 @@
+"""Requests a second and latency of `/predict`: batched, unbatched, unwatched, and Flask's floor.
+
+Eight clients (wrk) send one row a request to each of four applications in turn, round by round, so
+that a slow moment of the machine falls on all of them; ratios are of the same round, and their
+median is told. Each application has one worker with eight threads under gunicorn, and one thread
+for arithmetic.
+
+Run it with ``make bench-serve``; it writes its table into ``docs/performance.md``. Wants ``wrk``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.serving.apps import VARIANTS
+from benchmarks.serving.load import SCRIPT, Measured, Server
+from benchmarks.serving.models import NAMES, row
+
+CLIENTS = 8
+DOCUMENT = Path("docs/performance.md")
+BEGIN, END = "<!-- serving: begin -->", "<!-- serving: end -->"
+HEAD = (
+    "| model | application | requests/s | of unbatched | p50, ms | p99, ms | p99 of unbatched |",
+    "|---|---|---:|---:|---:|---:|---:|",
+)
+LABELS = {
+    "batched": "driftline, batched",
+    "unbatched": "driftline, unbatched",
+    "off": "batched, monitor off",
+    "floor": "bare Flask route",
+}
+Rounds = dict[str, list[Measured]]
+
+
+def main() -> int:
+    """Measures, prints and writes the table; 0 when batching and monitor keep to their aims."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--models", nargs="*", default=NAMES)
+    parser.add_argument("--dry", action="store_true", help="print only")
+    chosen = parser.parse_args()
+    if shutil.which("wrk") is None:
+        print("wrk is not installed", file=sys.stderr)
+        return 2
+    lines, good = list(HEAD), True
+    ratios = []
+    for name in chosen.models:
+        found = measured(name, chosen.rounds, chosen.seconds)
+        lines += table(name, found)
+        on = paired(found, "batched", "off")
+        gain = paired(found, "batched", "unbatched")
+        good &= gain >= 1.4 and on >= 0.98
+        ratios.append(f"{name} {on:.3f}")
+    lines += ["", f"Requests/s with the monitor on, of those with it off: {', '.join(ratios)}."]
+    text = "\n".join([*lines, "", *conditions(chosen.rounds, chosen.seconds)])
+    print(text)
+    if not chosen.dry:
+        write(text)
+    return 0 if good else 1
+
+
+def measured(name: str, rounds: int, seconds: float) -> Rounds:
+    """All rounds of one model, after one that is not counted."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        package, body = folder / "package", folder / "body.json"
+        words = [sys.executable, "-m", "benchmarks.serving.models", name, str(package)]
+        subprocess.run(words, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+        body.write_text(json.dumps({"instances": [row(name)]}))
+        script = folder / "post.lua"
+        script.write_text(SCRIPT.format(body=body))
+        servers: dict[str, Server] = {}
+        try:
+            answer = ""
+            for variant in VARIANTS:
+                state = str(folder / f"{variant}.db")
+                own = (variant, str(package), state, answer)
+                servers[variant] = Server(folder, *own, threads=CLIENTS)
+                answer = servers[variant].answer(body.read_bytes()).decode()
+            found: Rounds = {variant: [] for variant in VARIANTS}
+            for turn in range(rounds + 1):
+                # Begun by another one each time: what comes first would else always come first.
+                order = [*VARIANTS[turn % 4 :], *VARIANTS[: turn % 4]]
+                for variant in order:
+                    one = servers[variant].loaded(script, CLIENTS, seconds)
+                    if turn:
+                        found[variant].append(one)
+        finally:
+            for server in servers.values():
+                server.stop()
+    return found
+
+
+def paired(found: Rounds, one: str, other: str, what: str = "rate") -> float:
+    """The median over the rounds of what `one` had, of what the `other` had in the same round."""
+    pairs = zip(found[one], found[other], strict=True)
+    return statistics.median(getattr(a, what) / getattr(b, what) for a, b in pairs)
+
+
+def table(name: str, found: Rounds) -> list[str]:
+    """One line an application."""
+    lines = []
+    for variant, rounds in found.items():
+        rate, p50, p99 = (
+            statistics.median(getattr(each, what) for each in rounds)
+            for what in ("rate", "p50", "p99")
+        )
+        gain = paired(found, variant, "unbatched")
+        tail = paired(found, variant, "unbatched", "p99")
+        told = f"{rate:,.0f} | {gain:.2f} | {p50:.1f} | {p99:.1f} | {tail:.2f}"
+        lines.append(f"| {name} | {LABELS[variant]} | {told} |")
+    return lines
+
+
+def conditions(rounds: int, seconds: float) -> list[str]:
+    """Under which the table came to be."""
+    cores = len(os.sched_getaffinity(0))
+    return [
+        f"{CLIENTS} clients, one row a request, {rounds} rounds of {seconds:g} s for each, in turn;"
+        f" Python {platform.python_version()}, {cores} cores shared with the clients. Medians; a"
+        " ratio is of the same round."
+    ]
+
+
+def write(text: str) -> None:
+    """Puts the table between its markers, and makes these where they are not there yet."""
+    old = DOCUMENT.read_text() if DOCUMENT.exists() else "# Performance\n"
+    if BEGIN not in old:
+        old += f"\n## Serving\n\n`make bench-serve` writes this table.\n\n{BEGIN}\n{END}\n"
+    before, _, rest = old.partition(BEGIN)
+    after = rest.partition(END)[2]
+    DOCUMENT.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

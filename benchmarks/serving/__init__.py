@@ -1,0 +1,1 @@
+"""What `benchmarks.serve` is made of: applications, models, load, and the table."""
