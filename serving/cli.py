@@ -14,6 +14,9 @@ COMMANDS = {
     "serve": "driftline.serving.commands.serve:serve",
     "board": "driftline.serving.commands.board:board",
     "status": "driftline.serving.commands.status:status",
+    "replay": "driftline.serving.commands.replay:replay",
+    "report": "driftline.serving.commands.report:report",
+    "compare": "driftline.serving.commands.compare:compare",
     "verify": "driftline.serving.commands.package:verify",
     "inspect": "driftline.serving.commands.package:inspect",
 }

@@ -24,8 +24,10 @@ def detail(
     series: Series,
     standing: Standing | None,
     timeline: list[Point],
+    *,
+    now: float | None = None,
 ) -> dict[str, Any]:
-    """What ``/drift/signals/<name>`` answers; the window is the fast ring's.
+    """What ``/drift/signals/<name>`` answers; the window is the fast ring's at `now`.
 
     Raises:
         StoreError: the counts cannot be read just now.
@@ -34,7 +36,7 @@ def detail(
     each = next(one for one in reference.signals if one.name == name)
     layout = reference.layout
     width = series.bucket
-    start = int(time.time()) // width * width - series.widths[width] + width
+    start = int(time.time() if now is None else now) // width * width - series.widths[width] + width
     window = layout.zeros()
     buckets = store.read(series.model(width), layout, start, start + 2**32)
     for counts in buckets.values():
