@@ -47,6 +47,7 @@ def confidence(
         "low_share": service.low_confidence,
         "reference_low_share": low[0].effect.reference_rate if low and low[0].effect else None,
         "limit": thresholds.low_confidence,
+        "under_limit": _under(service, thresholds),
         "state": low[0].state if low else None,
     }
 
@@ -178,6 +179,13 @@ def quantile(counts: Sequence[int], q: float) -> float:
     edges = np.log([LATENCY_EDGES[0] / ratio, *LATENCY_EDGES, LATENCY_EDGES[-1] * ratio])
     reached = np.concatenate([[0], np.cumsum(counts)])
     return float(np.exp(np.interp(q * reached[-1], reached, edges)))
+
+
+def _under(service: Service, thresholds: Thresholds) -> bool | None:
+    """Whether more than one prediction in twenty is less sure than the plain limit."""
+    if thresholds.low_confidence is None or service.low_confidence is None:
+        return None
+    return service.low_confidence > 0.05
 
 
 def _over(service: Service, thresholds: Thresholds) -> bool | None:
