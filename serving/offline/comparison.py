@@ -95,7 +95,7 @@ def _listed(value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    if value is None or value == [] or value == {} or value == "":
+    if value is None or (isinstance(value, list | tuple | dict | str) and not value):
         return "–"
     if isinstance(value, float):
         return f"{value:.6g}"
