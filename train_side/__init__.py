@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from driftline.metadata.extract import (
     Category,
     Classification,
@@ -14,7 +16,9 @@ from driftline.metadata.extract import (
 )
 from driftline.metadata.thresholds import Rule, Thresholds
 
-from .fingerprint import FingerprintCallback
+if TYPE_CHECKING:
+    from .fingerprint import FingerprintCallback
+    from .monitor import TrainingMonitor
 
 __all__ = [
     "Category",
@@ -27,5 +31,19 @@ __all__ = [
     "Tabular",
     "Thresholds",
     "Tokens",
+    "TrainingMonitor",
     "Vector",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # The callbacks need MindSpore, which takes seconds to import; all else here does without.
+    if name == "FingerprintCallback":
+        from .fingerprint import FingerprintCallback
+
+        return FingerprintCallback
+    if name == "TrainingMonitor":
+        from .monitor import TrainingMonitor
+
+        return TrainingMonitor
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -20,7 +20,7 @@ from .loss_curve import fit_loss_curve
 from .monitor import TrainingMonitor
 from .network import Cell, as_serving, parameters_finite, precision_of, predict
 from .order import Order
-from .packaging import Serving, Training, assembled, concluded
+from .packaging import Serving, Training, assembled, concluded, framework
 from .ranks import exchanged, rank_and_size
 from .reference_pass import merged_passes
 from .reference_run import ReferenceRun
@@ -92,14 +92,14 @@ def write_package(order: Order, ended: Ended, shares: Sequence[Share]) -> ModelP
                 _info(order, ended.network),
                 training,
                 findings,
-                Serving(exported.inputs, run.outputs.specs, latency),
+                Serving(exported.inputs, run.outputs.specs, latency, framework()),
                 thresholds=order.thresholds,
                 notes=ended.notes,
             )
             files: dict[Role, Path | str] = {"checkpoint": exported.checkpoint}
             if exported.model is not None:
                 files["model"] = exported.model
-            return ModelPackage.write(order.path, metadata, files)
+            return ModelPackage.write(order.path, order.declared(metadata), files)
 
 
 def monitored(params: Any) -> Health | None:

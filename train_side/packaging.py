@@ -77,6 +77,7 @@ class Serving:
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     latency: LatencyBaseline
+    framework: Framework
 
 
 def by_group(tasks: Parts) -> dict[Group, Parts]:
@@ -129,7 +130,7 @@ def assembled(
     return ModelMetadata(
         created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         model=model,
-        framework=framework(),
+        framework=serving.framework,
         inputs=serving.inputs,
         outputs=serving.outputs,
         extractions=findings.extractions,

@@ -13,6 +13,7 @@ from flask import Response, current_app, request
 
 from ..logs import REQUEST_ID
 from ..model.engine import Engine
+from ..model.watched import Watched
 
 _ID = re.compile(r"[A-Za-z0-9._:@/-]{1,128}")
 
@@ -20,6 +21,12 @@ _ID = re.compile(r"[A-Za-z0-9._:@/-]{1,128}")
 def engine() -> Engine:
     """The engine that answers this request."""
     found: Engine = current_app.extensions["driftline"]
+    return found
+
+
+def watched() -> Watched:
+    """The watched model of this application, which need not be served by it."""
+    found: Watched = current_app.extensions["driftline"]
     return found
 
 

@@ -20,8 +20,8 @@ from ..evaluation.desk import health
 from ..evaluation.detail import detail
 from ..evaluation.standing import Standing, decode
 from ..evaluation.timeline import points
-from ..model.engine import Engine
-from .context import engine, reply, tagged
+from ..model.watched import Watched
+from .context import reply, tagged, watched
 from .errors import Refused
 
 blueprint = Blueprint("drift", __name__)
@@ -31,7 +31,7 @@ MOST_POINTS = 500
 @blueprint.get("/drift")
 def drift() -> Response:
     """The overall verdict and each signal's; ``signal`` and ``group`` choose."""
-    served = engine()
+    served = watched()
     name, group = request.args.get("signal"), request.args.get("group")
     if name is not None:
         _known(served, name)
@@ -54,7 +54,7 @@ def drift() -> Response:
 @blueprint.get("/drift/signals/<path:name>")
 def signal(name: str) -> Response:
     """Cells of reference and window, moments, and the signal's own timeline."""
-    served = engine()
+    served = watched()
     _known(served, name)
     session = served.monitor.session
     found, _ = standing(served)
@@ -67,7 +67,7 @@ def signal(name: str) -> Response:
 @blueprint.get("/drift/timeline")
 def timeline() -> Response:
     """Verdicts over time, oldest first; ``after`` goes on from an answer's ``next``."""
-    served = engine()
+    served = watched()
     after, limit = _number("after", 0, 2**62), _number("limit", MOST_POINTS, MOST_POINTS)
     session = served.monitor.session
     entries = session.store.entries(session.plan.series.timeline, after, limit)
@@ -88,7 +88,7 @@ def timeline() -> Response:
     return reply({"points": told, "next": entries[-1].sequence if entries else after})
 
 
-def standing(served: Engine) -> tuple[Standing | None, str]:
+def standing(served: Watched) -> tuple[Standing | None, str]:
     """The newest standing, or the last that this worker knew, and what is wrong with the store."""
     session = served.monitor.session
     try:
@@ -101,14 +101,14 @@ def standing(served: Engine) -> tuple[Standing | None, str]:
     return known, session.problem
 
 
-def _alerts(served: Engine) -> str:
+def _alerts(served: Watched) -> str:
     try:
         return health(served.monitor.session.desks)
     except StoreError as problem:
         return f"unknown: {problem}"
 
 
-def _known(served: Engine, name: str) -> None:
+def _known(served: Watched, name: str) -> None:
     if not any(each.name == name for each in served.metadata.reference.signals):
         raise Refused(404, "not_found", f"there is no signal {name[:100]!r}", "signal")
 

@@ -44,11 +44,16 @@ def error(status: int, code: str, message: str, field: str | None = None) -> Res
 
 def register(app: Flask) -> None:
     """Every error of the application becomes such an answer."""
+    register_own(app)
+    app.register_error_handler(HTTPException, _http)
+    app.register_error_handler(Exception, _unexpected)
+
+
+def register_own(app: Flask) -> None:
+    """Errors that only driftline raises; those of an application around it stay its own."""
     app.register_error_handler(Refused, _refused)
     app.register_error_handler(InputError, _input)
     app.register_error_handler(StoreError, _store)
-    app.register_error_handler(HTTPException, _http)
-    app.register_error_handler(Exception, _unexpected)
 
 
 def _refused(problem: Refused) -> Response:

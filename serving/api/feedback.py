@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from driftline.metadata.errors import InputError
 
 from ..feedback.joining import MOST_ID, Joined, plain
-from .context import engine, reply
+from .context import reply, watched
 from .errors import Refused
 
 blueprint = Blueprint("feedback", __name__)
@@ -34,8 +34,8 @@ _decode = msgspec.json.Decoder(
 @blueprint.post("/feedback")
 def feedback() -> Response:
     """What became of each: joined, unknown (or too old, or joined before), or of another length."""
-    session = engine().monitor.session
-    claims = engine().claims
+    session = watched().monitor.session
+    claims = watched().claims
     if not claims.judged:
         raise Refused(409, "not_judged", "this model's predictions cannot be compared with labels")
     try:

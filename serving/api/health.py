@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from .context import engine, reply
+from .context import reply, watched
 
 blueprint = Blueprint("health", __name__)
 
@@ -21,7 +21,7 @@ def readyz() -> Response:
 
     A store that is away does not make a worker unready: it predicts, and its counts wait.
     """
-    served = engine()
+    served = watched()
     problem = served.monitor.session.problem
     model = served.metadata.model
     return reply(

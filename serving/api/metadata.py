@@ -6,7 +6,7 @@ from flask import Blueprint, Response
 
 from driftline.metadata.schema import encode
 
-from .context import engine, tagged_raw
+from .context import tagged_raw, watched
 
 blueprint = Blueprint("metadata", __name__)
 
@@ -14,4 +14,4 @@ blueprint = Blueprint("metadata", __name__)
 @blueprint.get("/metadata")
 def metadata() -> Response:
     """The whole ``model_metadata.json``."""
-    return tagged_raw(encode(engine().metadata))
+    return tagged_raw(encode(watched().metadata))

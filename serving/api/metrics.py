@@ -18,12 +18,12 @@ from ..metrics.histogram import REQUEST
 from ..metrics.models import ModelCollector, Packaged
 from ..metrics.service import predicts
 from ..metrics.training import RunCollector
-from ..model.engine import Engine
+from ..model.watched import Watched
 from ..runs.runs import Runs
 from ..stores.store import Store
 
 
-def blueprint(store: Callable[[], Store], engine: Engine | None) -> Blueprint:
+def blueprint(store: Callable[[], Store], engine: Watched | None) -> Blueprint:
     """The route; without an `engine`, of trainings alone. `store` is asked once a request."""
     routes = Blueprint("metrics", __name__)
 
@@ -57,7 +57,7 @@ def timed(app: Flask, session: Callable[[], Session]) -> None:
         return response
 
 
-def _served(engine: Engine, parts: list[Part], now: float) -> Exposition:
+def _served(engine: Watched, parts: list[Part], now: float) -> Exposition:
     session, model = engine.monitor.session, engine.metadata.model
     own = (model.name, model.version)
 

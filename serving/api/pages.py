@@ -11,7 +11,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from driftline.drift.sentences import sentence
 from driftline.metadata.errors import InputError
 
-from ..model.engine import Engine
+from ..model.watched import Watched
 from ..pages.assets import FOLDER, asset, plotly_styles, version
 from ..pages.pictures import pictures
 from ..pages.words import LANGUAGES, Language, words
@@ -29,7 +29,7 @@ POLICY = (
 )
 
 
-def blueprint(token: Secret | None, engine: Engine | None) -> Blueprint:
+def blueprint(token: Secret | None, engine: Watched | None) -> Blueprint:
     """The pages of a service, or without an `engine` of a board: that has no drift."""
     routes = Blueprint("pages", __name__, template_folder=str(FOLDER.with_name("templates")))
 
@@ -103,7 +103,7 @@ def blueprint(token: Secret | None, engine: Engine | None) -> Blueprint:
     return routes
 
 
-def _of_service(routes: Blueprint, engine: Engine) -> None:
+def _of_service(routes: Blueprint, engine: Watched) -> None:
     """What the drift page asks for beyond `/drift`."""
 
     @routes.get("/drift/pictures")
@@ -131,7 +131,7 @@ def _of_service(routes: Blueprint, engine: Engine) -> None:
         )
 
 
-def _page(name: str, token: Secret | None, engine: Engine | None, **more: Any) -> Response:
+def _page(name: str, token: Secret | None, engine: Watched | None, **more: Any) -> Response:
     lang = _language()
     texts = words(name, lang)
     content = render_template(

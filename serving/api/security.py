@@ -12,19 +12,27 @@ from .sign_in import signed_in
 OPEN = frozenset({"health.livez", "health.readyz", "v2.live", "v2.ready", "v2.model_ready"})
 
 
+def ask(token: Secret) -> None:
+    """Nothing, if the request carries the token.
+
+    Raises:
+        Refused: it does not.
+    """
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.matches(given.strip()):
+        raise Refused(401, "unauthorized", "Authorization: Bearer <token> is wanted")
+
+
 def register(app: Flask, token: Secret | None) -> None:
     """Asks every request but the probes for `token`, where there is one."""
 
     @app.before_request
-    def ask() -> None:
+    def check() -> None:
         # The pages send people to a form instead, and ask for themselves.
         if token is None or request.endpoint in OPEN or request.blueprint == "pages":
             return
-        if signed_in(token):
-            return
-        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not token.matches(given.strip()):
-            raise Refused(401, "unauthorized", "Authorization: Bearer <token> is wanted")
+        if not signed_in(token):
+            ask(token)
 
     @app.after_request
     def careful(response: Response) -> Response:

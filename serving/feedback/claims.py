@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftline.metadata.errors import InputError
 from driftline.metadata.extract import Classification, Regression
 from driftline.metadata.schema import ModelMetadata
 
 from ..hooks.columns import Columns
-from ..model.answered import Answered
 from ..model.answers import classified
 from .joining import Claim
 
@@ -46,18 +47,24 @@ class Claims:
         """Whether labels can be judged at all."""
         return self._task is not None
 
-    def of(self, answered: Answered) -> list[Claim] | None:
-        """The claim of each row; None where there is none to be had."""
+    def of(
+        self, outputs: Mapping[str, NDArray[Any]], predictions: Sequence[Mapping[str, Any]] = ()
+    ) -> list[Claim] | None:
+        """The claim of each row; None where there is none to be had.
+
+        `predictions` are what people were told of the same outputs, where they were told.
+        """
         if self._task is None:
             return None
+        array = np.asarray(outputs[self._name])
         if isinstance(self._task, Regression):
-            return list(np.asarray(answered.outputs[self._name], float).reshape(-1).tolist())
-        if answered.predictions:
-            rows = (each[self._name] if self._several else each for each in answered.predictions)
-            return [row["labels"] if self.multiple else row["label"] for row in rows]
-        outputs = answered.outputs[self._name]
-        rows_of = classified(self._task, self._task.probabilities(outputs, field=self._name))
-        return [row["labels"] if self.multiple else row["label"] for row in rows_of]
+            return list(array.astype(np.float64).reshape(-1).tolist())
+        rows: Iterable[Mapping[str, Any]]
+        if predictions:
+            rows = (each[self._name] if self._several else each for each in predictions)
+        else:
+            rows = classified(self._task, self._task.probabilities(array, field=self._name))
+        return [row["labels"] if self.multiple else row["label"] for row in rows]
 
     def checked(self, label: Any, field: str) -> Claim:
         """A label in the form of a claim.

@@ -13,8 +13,8 @@ class Seen:
     `inputs` and `outputs` are arrays (batch first), mappings of arrays by name, or tuples in the
     model's order. `seconds` is the time between the hooks, `at` the Unix time at the second one.
     `refused` is a request that the model was never asked: its inputs are counted, and nothing else.
-    `matrices` holds columns by group that somebody computed already; its arrays are then not
-    looked at.
+    `request_id` is the one under which labels may come later, where there is one. `matrices` holds
+    columns by group that somebody computed already; its arrays are then not looked at.
     """
 
     __slots__ = (
@@ -24,6 +24,7 @@ class Seen:
         "matrices",
         "outputs",
         "refused",
+        "request_id",
         "seconds",
         "size",
         "started",
@@ -35,6 +36,7 @@ class Seen:
         self.matrices: dict[Group, Floats] | None = None
         self.failed = False
         self.refused = False
+        self.request_id = ""
         self.started = 0.0
         self.seconds = 0.0
         self.at = 0.0

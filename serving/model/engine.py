@@ -12,7 +12,6 @@ from driftline.metadata.errors import InputError
 from driftline.metadata.package import ModelPackage
 from driftline.metadata.preprocess.pillow import MOST_PIXELS
 
-from ..feedback.claims import Claims
 from ..hooks.monitor import InferenceMonitor
 from .answered import Answered, Answering
 from .batcher import Batcher
@@ -20,6 +19,7 @@ from .intake import Intake
 from .predictor import Arrays, Predictor
 from .preprocessing import preprocessings
 from .signature import checked, refuse_missing
+from .watched import Watched
 
 
 class Batching(Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class Batching(Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-class Engine:
+class Engine(Watched):
     """Checks, predicts, watches and explains.
 
     Args:
@@ -51,11 +51,7 @@ class Engine:
         most_pixels: int = MOST_PIXELS,
         batching: Batching | None = None,
     ) -> None:
-        self.package = package
-        self.metadata = package.metadata
-        self.monitor = monitor
-        self.columns = monitor.plan.columns
-        self.claims = Claims(self.metadata, self.columns)
+        super().__init__(package, monitor)
         self._most = most
         self.intake = Intake(
             self.metadata,
@@ -110,12 +106,5 @@ class Engine:
         raw = answered.matrices is None or self._answering.raw_outputs
         self.monitor.after(seen, answered.outputs if raw else None)
         if request_id is not None:
-            self._remember(request_id, answered)
+            self.remember(request_id, answered.outputs, answered.predictions)
         return answered
-
-    def _remember(self, request_id: str, answered: Answered) -> None:
-        try:
-            if (claims := self.claims.of(answered)) is not None:
-                self.monitor.session.memory.remember(request_id, claims)
-        except Exception as error:
-            self.monitor.fence.caught("remember", error)

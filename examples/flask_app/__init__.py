@@ -1,0 +1,1 @@
+"""A Flask application of one's own with a scikit-learn model, watched."""

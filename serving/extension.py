@@ -1,0 +1,119 @@
+"""driftline in a Flask application of one's own.
+
+::
+
+    app = Flask(__name__)
+    driftline = Driftline(app, package="packages/iris", store="state.db")
+
+    @app.post("/predict")
+    def predict():
+        rows = np.array(request.get_json()["rows"])
+        with driftline.observe(rows) as seen:
+            seen.outputs = model.predict_proba(rows)
+        return {"request_id": seen.request_id, "probabilities": seen.outputs.tolist()}
+
+adds ``/driftline/drift``, ``…/drift/signals/<name>``, ``…/drift/timeline``, ``…/feedback``,
+``…/alerts``, ``…/metadata`` and ``…/metrics``. Neither MindSpore nor gunicorn is needed.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from flask import Flask, request
+
+from driftline.metadata.errors import SettingError
+from driftline.metadata.package import ModelPackage
+
+from .api import alerts, context, drift, errors, feedback, metadata, metrics, security
+from .hooks.monitor import InferenceMonitor
+from .hooks.seen import Seen
+from .hooks.session import Plan
+from .model.watched import Watched
+from .opened import opened
+from .secret import Secret
+
+F = TypeVar("F", bound=Callable[..., Any])
+PLAIN = (drift, feedback, metadata)
+
+
+class Driftline:
+    """Watches one model inside a Flask application.
+
+    Args:
+        app: or none yet, and `init_app` later.
+        package: a folder, a .zip, or an opened one.
+        store: a file or URL that all processes of the application share.
+        bucket: seconds of a time bucket; divides an hour.
+        false_alarms: such as ``"1 per 30d"``; left out, what the package says.
+        token: what its routes ask for as ``Authorization: Bearer …``; None leaves them open.
+        prefix: under which its routes stand.
+
+    Raises:
+        PackageError, MetadataError: it is no whole package.
+        SettingError: a setting is impossible.
+    """
+
+    def __init__(
+        self,
+        app: Flask | None = None,
+        *,
+        package: Path | str | ModelPackage,
+        store: str = "memory:",
+        bucket: int = 60,
+        false_alarms: str | None = None,
+        token: str | None = None,
+        prefix: str = "/driftline",
+    ) -> None:
+        if not isinstance(package, ModelPackage):
+            package = opened(package)
+        plan = Plan(package, store, bucket=bucket, false_alarms=false_alarms)
+        self.monitor = InferenceMonitor(plan)
+        self._watched = Watched(package, self.monitor)
+        self._token = Secret(token) if token else None
+        self._prefix = prefix.rstrip("/")
+        if app is not None:
+            self.init_app(app)
+
+    def init_app(self, app: Flask) -> None:
+        """Adds the routes; all else of the application stays as it is.
+
+        Raises:
+            SettingError: another one is there already.
+        """
+        if "driftline" in app.extensions:
+            raise SettingError("app", "is watched by another Driftline already")
+        app.extensions["driftline"] = self._watched
+        routes = [each.blueprint for each in PLAIN]
+        routes.append(alerts.blueprint(lambda: self.monitor.session.desks))
+        routes.append(metrics.blueprint(lambda: self.monitor.session.store, self._watched))
+        own = {each.name for each in routes}
+
+        @app.before_request
+        def ask() -> None:
+            context.begin_request()
+            if self._token is not None and request.blueprint in own:
+                security.ask(self._token)
+
+        errors.register_own(app)
+        for each in routes:
+            app.register_blueprint(each, url_prefix=self._prefix)
+        atexit.register(self.monitor.close)
+
+    @contextmanager
+    def observe(self, inputs: Any) -> Iterator[Seen]:
+        """Both hooks around a block that sets ``seen.outputs``; labels may come for it later,
+        under ``seen.request_id``."""
+        with self.monitor.observe(inputs) as seen:
+            seen.request_id = context.request_id()
+            yield seen
+            if seen.outputs is not None:
+                self._watched.remember(seen.request_id, seen.outputs)
+
+    def watch(self, function: F) -> F:
+        """The function, watched: its first argument goes into the model, its result comes out."""
+        return self.monitor.watch(function)

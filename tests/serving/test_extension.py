@@ -1,0 +1,138 @@
+"""A Flask application of one's own with a scikit-learn model, and no MindSpore in sight."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import served
+from flask import Flask
+
+from driftline.metadata.errors import SettingError
+from driftline.serving.extension import Driftline
+from examples.flask_app.package import draws, main
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wine")
+    main(folder)
+    return folder
+
+
+@pytest.fixture
+def wine(build, monkeypatch):
+    monkeypatch.setenv("WINE_BUILD", str(build))
+    sys.modules.pop("examples.flask_app.app", None)
+    module = importlib.import_module("examples.flask_app.app")
+    yield module
+    module.driftline.monitor.close()
+    (build / "state.db").unlink(missing_ok=True)
+
+
+def told(module, path="/driftline/drift"):
+    session = module.driftline.monitor.session
+    session.flush()
+    session.evaluator.turn(time.time())
+    return module.app.test_client().get(path).get_json()
+
+
+def send(client, rows: np.ndarray) -> dict:
+    answer = client.post("/predict", json={"rows": rows.tolist()})
+    assert answer.status_code == 200, answer.text
+    return answer.get_json()
+
+
+def test_the_example_is_stable_on_its_own_kind_and_drifts_on_another(wine):
+    """Wines like the training's are stable; wines twice as strong are drift, by name."""
+    client = wine.app.test_client()
+    rows, _ = draws(1_500, seed=3)
+    for start in range(0, len(rows), 50):
+        send(client, rows[start : start + 50])
+    assert told(wine)["state"] == "stable"
+    rows, _ = draws(500, seed=4)
+    rows[:, 0] += 2.0
+    for start in range(0, len(rows), 50):
+        send(client, rows[start : start + 50])
+    found = told(wine)
+    assert found["state"] == "drift"
+    states = {each["name"]: each["state"] for each in found["signals"]}
+    assert states["alcohol"] == "drift"
+    assert found["window"]["rows"] == 2_000
+
+
+def test_labels_are_joined_by_request_id(wine):
+    """What `observe` saw can be judged later."""
+    client = wine.app.test_client()
+    rows, _ = draws(2, seed=5)
+    answered = send(client, rows)
+    names = ["class_0", "class_1", "class_2"]
+    labels = [names[index] for index in np.argmax(answered["probabilities"], axis=1)]
+    body = {"request_id": answered["request_id"], "label": labels}
+    joined = client.post("/driftline/feedback", json=body).get_json()
+    assert (joined["joined"], joined["right"]) == (1, 2)
+
+
+def test_the_applications_own_errors_stay_its_own(wine):
+    """Only driftline's exceptions are answered its way."""
+    client = wine.app.test_client()
+    assert client.get("/nowhere").mimetype == "text/html"
+    answer = client.get("/driftline/drift?signal=nothing")
+    assert answer.status_code == 404
+    assert answer.get_json()["error"]["code"] == "not_found"
+
+
+def test_metrics_and_metadata_stand_beside(wine):
+    """Under the same prefix."""
+    client = wine.app.test_client()
+    send(client, draws(5, seed=6)[0])
+    told(wine)
+    assert client.get("/driftline/metadata").get_json()["framework"]["name"] == "scikit-learn"
+    assert "driftline_drift_state" in client.get("/driftline/metrics").text
+
+
+def test_a_token_guards_only_what_driftline_added(package):
+    """The application's own routes know nothing of it."""
+    app = Flask("guarded")
+    driftline = Driftline(app, package=package, token="let me in")
+
+    @app.get("/own")
+    def own() -> str:
+        return "mine"
+
+    client = app.test_client()
+    try:
+        assert client.get("/own").text == "mine"
+        assert client.get("/driftline/drift").status_code == 401
+        header = {"Authorization": "Bearer let me in"}
+        assert client.get("/driftline/drift", headers=header).status_code == 200
+    finally:
+        driftline.monitor.close()
+
+
+def test_init_app_comes_later_and_only_once(package):
+    """As Flask's extensions do; two on one application are refused."""
+    driftline = Driftline(package=package)
+    app = Flask("late")
+    driftline.init_app(app)
+    with pytest.raises(SettingError, match="another Driftline"):
+        driftline.init_app(app)
+    rows = served.rows(3, 1)
+    watched = driftline.watch(lambda x: x @ served.weights())
+    with app.test_request_context():
+        watched(rows)
+    assert driftline.monitor.flush()
+    driftline.monitor.close()
+
+
+def test_neither_mindspore_nor_gunicorn_is_imported(build):
+    """The hooks and the packaging of functions do without."""
+    code = (
+        "import sys, driftline.serving.extension, driftline.train_side.function\n"
+        "assert not {'mindspore', 'gunicorn'} & set(sys.modules), 'imported'"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=build)
