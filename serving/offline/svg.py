@@ -15,6 +15,7 @@ from markupsafe import Markup
 WIDTH, HEIGHT = 460, 170
 LEFT, RIGHT, TOP, BOTTOM = 40, 8, 10, 34
 MOST_BARS = 24
+WIDEST = 44
 MOST_POINTS = 400
 LEAST_EVIDENCE = -2.0
 TIMES_NEEDED = 4.0
@@ -40,14 +41,14 @@ def distribution(cells: dict[str, Any], title: str) -> Markup:
     down = HEIGHT - TOP - BOTTOM
     parts = [_scale(top, down)]
     for index, (then, now, name) in enumerate(zip(reference, window, names, strict=True)):
-        x = LEFT + index * across
+        middle, wide = LEFT + (index + 0.5) * across, min(across * 0.42, WIDEST)
         hint = f"<title>{escape(name)}: {then:.1%} in the reference, {now:.1%} now</title>"
         high, low = down * then / top, down * now / top
         parts.append(
-            f'<g>{hint}<rect class="then" x="{x + across * 0.08:.1f}" y="{TOP + down - high:.1f}" '
-            f'width="{across * 0.42:.1f}" height="{high:.1f}"/>'
-            f'<rect class="now" x="{x + across * 0.5:.1f}" y="{TOP + down - low:.1f}" '
-            f'width="{across * 0.42:.1f}" height="{low:.1f}"/></g>'
+            f'<g>{hint}<rect class="then" x="{middle - wide:.1f}" y="{TOP + down - high:.1f}" '
+            f'width="{wide:.1f}" height="{high:.1f}"/>'
+            f'<rect class="now" x="{middle:.1f}" y="{TOP + down - low:.1f}" '
+            f'width="{wide:.1f}" height="{low:.1f}"/></g>'
         )
     every = max(1, round(len(names) / 6))
     parts += [
