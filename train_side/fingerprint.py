@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from mindspore.train.callback import Callback
 
+from driftline.metadata.preprocess import Preprocessing
 from driftline.metadata.thresholds import Thresholds
 
 from .collector import Collector
@@ -52,6 +53,8 @@ class FingerprintCallback(Callback):
         network: the cell from inputs to predictions; needed only for ``Model(train_cell)`` whose
             cells do not show it.
         thresholds: what is worth attention in production, if not the defaults.
+        preprocessing: what the dataset was mapped with, of the first input or by input name; the
+            service does the same to encoded images and rows by name.
 
     Raises:
         SettingError: an extractor or a name is not such.
@@ -68,6 +71,7 @@ class FingerprintCallback(Callback):
         reference: Any = None,
         network: Any = None,
         thresholds: Thresholds | None = None,
+        preprocessing: Mapping[str, Preprocessing] | Preprocessing | None = None,
     ) -> None:
         super().__init__()
         self._order = Order(
@@ -78,6 +82,7 @@ class FingerprintCallback(Callback):
             model_version=model_version,
             reference=reference,
             thresholds=thresholds,
+            preprocessing=preprocessing,
         )
         self._order.check()
         self._network = network

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from msgspec import ValidationError, convert
+from msgspec.structs import replace
 
 from driftline.metadata.errors import InputError, PackageError, SettingError
 from driftline.metadata.package import METADATA
-from driftline.metadata.schema import Name
+from driftline.metadata.preprocess import PREPROCESSINGS, Preprocessing
+from driftline.metadata.registry import kind_of
+from driftline.metadata.schema import ModelMetadata, Name
 from driftline.metadata.thresholds import Thresholds
 
 from .batches import batches, input_names
@@ -31,6 +35,7 @@ class Order:
     model_version: str
     reference: Any
     thresholds: Thresholds | None
+    preprocessing: Mapping[str, Preprocessing] | Preprocessing | None = None
 
     def check(self) -> None:
         """Finds out before a training what would keep it from being packaged.
@@ -45,6 +50,34 @@ class Order:
                 raise SettingError(setting, str(error)) from None
         checked(self.inputs, "inputs")
         checked(self.task, "task")
+        for each in self._preprocessings("").values():
+            kind = kind_of(type(each))
+            if kind is None or not callable(each):
+                reason = f"such as ImagePreprocessing() expected, got {each!r}"
+                raise SettingError("preprocessing", reason)
+            PREPROCESSINGS.get(kind)
+
+    def declared(self, metadata: ModelMetadata) -> ModelMetadata:
+        """The same, with what is done to raw data before it is an input.
+
+        Raises:
+            InputError: a preprocessing is given for an input that is not there.
+        """
+        names = [spec.name for spec in metadata.inputs]
+        found = self._preprocessings(names[0])
+        for name in found:
+            if name not in names:
+                raise InputError("preprocessing", f"{name!r} is none of {', '.join(names)}")
+        encoded = {name: PREPROCESSINGS.encode(each) for name, each in found.items()}
+        return replace(metadata, preprocessing=encoded)
+
+    def _preprocessings(self, first: str) -> dict[str, Preprocessing]:
+        """By input name; a single one is the first input's."""
+        if self.preprocessing is None:
+            return {}
+        if isinstance(self.preprocessing, Mapping):
+            return dict(self.preprocessing)
+        return {first: self.preprocessing}
 
     def check_place(self) -> None:
         """Finds out whether a package can come to stand at the path.
