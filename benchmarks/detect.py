@@ -1,8 +1,8 @@
 """How soon drift is seen, and how often stable traffic is called drift: ``make bench-detect``.
 
 Runs the sections of `detection` and writes ``docs/detection.md`` with its pictures. All chance is
-seeded. Results are kept in ``build/detection.json``, so that a section can run by itself and the
-page still shows the others.
+seeded. Results are kept in ``build/detection.json`` as they come, so that a section can run by itself
+and the page still shows the others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # 
 from benchmarks.detection import clean, delays, document, loudly, small, speed  # noqa: E402
 from benchmarks.detection.work import SCALES, Found, Task  # noqa: E402
 
-SECTIONS = {"delays": delays, "loudly": loudly, "small": small, "clean": clean, "speed": speed}
+SECTIONS = {"small": small, "loudly": loudly, "delays": delays, "clean": clean, "speed": speed}
 # Timed with nothing else running.
 ALONE = "speed"
 
@@ -48,18 +48,19 @@ def main(arguments: list[str] | None = None) -> int:
     kept = json.loads(given.results.read_text()) if given.results.exists() else {}
     chosen = given.only or list(SECTIONS)
     work = {name: SECTIONS[name].tasks(scale) for name in SECTIONS if name in chosen}
-    for name, found in _run(work, given.processes):
+    for name, found, whole in _run(work, given.processes):
         kept[name] = {"scale": scale.name, "found": found}
-        kept.setdefault("minutes", {})[name] = round((time.monotonic() - began) / 60, 1)
         given.results.parent.mkdir(parents=True, exist_ok=True)
         given.results.write_text(json.dumps(kept))
-        document.write(kept, given.docs)
+        if whole:
+            document.write(kept, given.docs)
+            print(f"{name}: {(time.monotonic() - began) / 60:.1f} minutes", flush=True)
     print(f"{given.docs / 'detection.md'} after {(time.monotonic() - began) / 60:.1f} minutes")
     return 0
 
 
 def _run(work: dict[str, list[Task]], processes: int):  # type: ignore[no-untyped-def]
-    """Each section's results in the order of its tasks, as soon as all of them are there."""
+    """After each task a section's results so far, in order, and whether those are all."""
     bars = Progress(
         TextColumn("{task.description:<8}"),
         BarColumn(),
@@ -81,13 +82,15 @@ def _run(work: dict[str, list[Task]], processes: int):  # type: ignore[no-untype
                 for name, at, one in pool.imap_unordered(_call, asked):
                     found[name][at] = one
                     bars.advance(lines[name])
-                    if len(found[name]) == len(work[name]):
-                        yield name, [found[name][key] for key in sorted(found[name])]
+                    yield name, _ordered(found[name]), len(found[name]) == len(work[name])
         for at, task in enumerate(work.get(ALONE, [])):
             found[ALONE][at] = task()
             bars.advance(lines[ALONE])
-        if ALONE in work:
-            yield ALONE, [found[ALONE][key] for key in sorted(found[ALONE])]
+            yield ALONE, _ordered(found[ALONE]), len(found[ALONE]) == len(work[ALONE])
+
+
+def _ordered(found: dict[int, Found]) -> list[Found]:
+    return [found[key] for key in sorted(found)]
 
 
 def _call(asked: tuple[str, int, Task]) -> tuple[str, int, Found]:
