@@ -1,7 +1,7 @@
 """How soon drift is seen, and how often stable traffic is called drift: ``make bench-detect``.
 
 Runs the sections of `detection` and writes ``docs/detection.md`` with its pictures. All chance is
-seeded. Results are kept in ``build/detection.json`` as they come, so that a section can run by itself
+seeded. Results are kept in ``build/detection.json`` as they come: a section can run by itself
 and the page still shows the others.
 """
 
