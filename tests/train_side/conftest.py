@@ -31,6 +31,7 @@ from driftline.train_side import (
     Image,
     Regression,
     Tabular,
+    Thresholds,
     Tokens,
     Vector,
 )
@@ -77,6 +78,7 @@ def two_packaged(mode: str, tmp_path_factory: pytest.TempPathFactory) -> Package
         model_name="two",
         model_version="7",
         network=network,
+        thresholds=Thresholds(low_confidence=0.6),
     )
     return Packaged(train_two_inputs(mode, network, callback), ModelPackage.open(path))
 

@@ -183,6 +183,11 @@ def test_an_output_is_chosen_by_its_name(two_packaged):
     assert (groups["output_1"], groups["output_0"]) == ("output", "embedding")
 
 
+def test_thresholds_are_those_that_were_given(two_packaged, metadata):
+    assert two_packaged.package.metadata.thresholds.low_confidence == 0.6
+    assert metadata.thresholds.low_confidence == 0.3
+
+
 def test_an_embedding_is_fitted_on_other_rows_than_its_reference(two_packaged):
     rows = {
         each.name: each.count
