@@ -67,20 +67,25 @@ class Runs:
             InputError: the run would have too many names, or there are too many runs.
             StoreError: the store is away; the push may be sent again.
         """
-        before = self.summary(run)
-        if before is None:
+        stored = self._stored(run)
+        if stored is None:
             self._make_room()
-        summary = before or Summary(life=_life(push))
+            stored = Summary(life=_life(push))
+        summary = self._caught_up(stored, Levels(self._store, run, stored.life))
         if push.sequence <= summary.pushed:
             if not push.points or begins(push) <= summary.last_time:
                 return Receipt(0, True, summary.pushed)
             summary = Summary(life=_life(push))
+        begun = summary.life != stored.life
         names = {name for point in push.points for name in point.values}
         if len(names | summary.latest.keys()) > MOST_NAMES:
             raise InputError("points", f"the run has {MOST_NAMES:,} names of values, no more fit")
-        self._append(run, push, summary)
-        if before is not None and before.life != summary.life:
-            self._end(run, before.life)
+        now = self._append(run, push, summary)
+        # Since the stored one, and not since the last push: other workers take pushes too.
+        if begun or not stored.entry or now.entry - stored.entry >= _STORE_EVERY:
+            self._store.append(_SUMMARY + run, [encode(now)], keep=1)
+        if begun:
+            self._end(run, stored.life)
         return Receipt(len(push.points), False, push.sequence)
 
     def names(self) -> list[str]:
@@ -89,16 +94,15 @@ class Runs:
 
     def life(self, run: str) -> str | None:
         """Which life of the run is the newest; None when there is no such run."""
-        kept = self._store.entries(_SUMMARY + run, 0, 1)
-        return decode(kept[0].value).life if kept else None
+        stored = self._stored(run)
+        return None if stored is None else stored.life
 
     def summary(self, run: str) -> Summary | None:
         """The run's figures as of now; None when there is no such run."""
-        kept = self._store.entries(_SUMMARY + run, 0, 1)
-        if not kept:
+        stored = self._stored(run)
+        if stored is None:
             return None
-        summary = decode(kept[0].value)
-        return self._caught_up(summary, Levels(self._store, run, summary.life))
+        return self._caught_up(stored, Levels(self._store, run, stored.life))
 
     def rows(self, run: str, summary: Summary, names: list[str], low: int, high: int) -> Rows:
         """The run's values of those names from step `low` to step `high`, coarse where a stretch
@@ -148,7 +152,12 @@ class Runs:
             self._store.append(_SUMMARY + run, [b""], keep=0)
             self._end(run, life)
 
-    def _append(self, run: str, push: Push, summary: Summary) -> None:
+    def _stored(self, run: str) -> Summary | None:
+        kept = self._store.entries(_SUMMARY + run, 0, 1)
+        return decode(kept[0].value) if kept else None
+
+    def _append(self, run: str, push: Push, summary: Summary) -> Summary:
+        """Takes the push in; the summary with it."""
         events = [
             RunEvent(each.step, unix(each.time), each.rule, each.severity, each.sentence)
             for each in push.events
@@ -161,10 +170,9 @@ class Runs:
         levels = Levels(self._store, run, summary.life)
         levels.append(push.sequence, self._clock(), Rows.of_points(push.points), events)
         now = self._caught_up(summary, levels)
-        if now.entry // _STORE_EVERY != summary.entry // _STORE_EVERY or not summary.entry:
-            self._store.append(_SUMMARY + run, [encode(now)], keep=1)
         if now.entry // BLOCK != summary.entry // BLOCK:
             levels.compact()
+        return now
 
     def _end(self, run: str, life: str) -> None:
         Levels(self._store, run, life).forget()

@@ -305,6 +305,6 @@ def test_a_board_with_open_streams_ends_at_once(tmp_path: Path) -> None:
         requests.get(f"{board.address}/stream?topic=runs", stream=True, timeout=20)
         for _ in range(4)
     ]
-    assert board.stop() < 6
+    assert board.stop() < 9  # it would wait 10 s for a request that goes on
     for each in opened:
         each.close()

@@ -14,8 +14,11 @@ import pytest
 from boards import Board, until
 from playwright.sync_api import Page
 
+from driftline.serving.runs.levels import Levels
 from driftline.serving.runs.push import Point, Push
+from driftline.serving.runs.rows import Rows
 from driftline.serving.runs.runs import Runs
+from driftline.serving.runs.summary import Summary, encode
 from driftline.serving.stores.sqlite import SqliteStore
 
 MILLION = 1_000_000
@@ -32,25 +35,26 @@ DRAWN = """() => {
 @pytest.fixture(scope="module")
 def million(shared: Board) -> str:
     """A run of a million points with one spike, twelve values each."""
-    run, rng = "a-million", np.random.default_rng(3)
+    run, life, rng = "a-million", "1700000000000", np.random.default_rng(3)
     store = SqliteStore(shared.state, timeout=10)
-    runs = Runs(store)
-    names = [
+    names = (
         "loss", "lr", "grad_norm", "samples_per_second", "step_seconds", "data_wait", "bleu",
         "accuracy", "grad_norm/a.weight", "grad_norm/b.weight", "grad_norm/c.weight", "cpu_percent",
-    ]  # fmt: skip
-    for sequence in range(1, MILLION // BATCH + 1):
-        first = (sequence - 1) * BATCH
-        columns = rng.random((BATCH, len(names)))
-        columns[:, 0] = 2 / np.sqrt(1 + np.arange(first, first + BATCH) / 1e3)
-        if first <= SPIKE < first + BATCH:
-            columns[SPIKE - first, 0] = 97.0
-        rows = columns.tolist()
-        points = tuple(
-            Point(first + at, 1.7e9 + first + at, dict(zip(names, row, strict=True)))
-            for at, row in enumerate(rows)
-        )
-        runs.push(run, Push(sequence, points))
+    )  # fmt: skip
+    # As 500 pushes would have left it, without the time it takes to parse them.
+    levels = Levels(store, run, life)
+    for sequence in range(1, MILLION // BATCH):
+        steps = np.arange((sequence - 1) * BATCH, sequence * BATCH)
+        values = rng.random((BATCH, len(names)))
+        values[:, 0] = 2 / np.sqrt(1 + steps / 1e3)
+        values[steps == SPIKE, 0] = 97.0
+        rows = Rows.exactly(names, steps, 1.7e9 + steps, values)
+        levels.append(sequence, 1.7e9, rows, [])
+    levels.compact()
+    store.append(f"run/summary/{run}", [encode(Summary(life=life))], keep=1)
+    last = range(MILLION - BATCH, MILLION)
+    points = tuple(Point(step, 1.7e9 + step, {"loss": 0.06}) for step in last)
+    Runs(store).push(run, Push(MILLION // BATCH, points))
     store.close()
     return run
 

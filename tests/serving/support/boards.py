@@ -74,7 +74,7 @@ class Board:
             os.kill(pid, signal.SIGKILL)
         self.process.wait(10)
 
-    def stop(self, seconds: float = 20.0) -> float:
+    def stop(self, seconds: float = 40.0) -> float:
         """Ends it by SIGTERM; gives the seconds that it took."""
         assert self.process is not None
         began = time.monotonic()
