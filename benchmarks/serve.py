@@ -45,7 +45,7 @@ def main() -> int:
     """Measures, prints and writes the table; 0 when batching and monitor keep to their aims."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--models", nargs="*", default=NAMES)
     parser.add_argument("--dry", action="store_true", help="print only")
     chosen = parser.parse_args()
@@ -69,7 +69,7 @@ def main() -> int:
     return 0 if good else 1
 
 
-def measured(name: str, rounds: int, seconds: float) -> Rounds:
+def measured(name: str, rounds: int, seconds: int) -> Rounds:
     """All rounds of one model, after one that is not counted."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -122,11 +122,11 @@ def table(name: str, found: Rounds) -> list[str]:
     return lines
 
 
-def conditions(rounds: int, seconds: float) -> list[str]:
+def conditions(rounds: int, seconds: int) -> list[str]:
     """Under which the table came to be."""
     cores = len(os.sched_getaffinity(0))
     return [
-        f"{CLIENTS} clients, one row a request, {rounds} rounds of {seconds:g} s for each, in turn;"
+        f"{CLIENTS} clients, one row a request, {rounds} rounds of {seconds} s for each, in turn;"
         f" Python {platform.python_version()}, {cores} cores shared with the clients. Medians; a"
         " ratio is of the same round."
     ]

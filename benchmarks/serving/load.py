@@ -69,9 +69,9 @@ class Server:
                     raise RuntimeError(self._log.read().decode(errors="replace")) from None
                 time.sleep(0.3)
 
-    def loaded(self, script: Path, clients: int, seconds: float) -> Measured:
+    def loaded(self, script: Path, clients: int, seconds: int) -> Measured:
         """Requests of `clients` at once for `seconds`."""
-        words = ["wrk", "--latency", "-t1", f"-c{clients}", f"-d{seconds:g}s", "-s", str(script)]
+        words = ["wrk", "--latency", "-t1", f"-c{clients}", f"-d{seconds}s", "-s", str(script)]
         done = subprocess.run([*words, self.address], capture_output=True, text=True, check=True)
         if "Non-2xx" in done.stdout:
             raise RuntimeError(done.stdout)

@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 Arrays = dict[str, NDArray[Any]]
 # Of images and of sequences; a convolution may not take fewer pixels than these.
 GUESSES = (32, 224)
+# Each new shape is compiled, and what was compiled stays: about 0.4 MB each, for a small network.
+MOST_SHAPES = 1024
 
 
 class Predictor(Protocol):
@@ -63,6 +65,7 @@ class Padded:
         fixed = {spec.shape[0] for spec in inputs if spec.shape and spec.shape[0]}
         self._sizes = tuple(sorted({int(size) for size in fixed if size} or set(sizes)))
         self._lock = threading.Lock()
+        self._met: set[tuple[tuple[int, ...], ...]] = set()
 
     def predict(self, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
         """As `Predictor.predict`."""
@@ -115,9 +118,19 @@ class Padded:
                 else np.zeros((size, *each.shape[1:]), each.dtype)
                 for each in arrays
             ]
+        shapes = tuple(each.shape for each in arrays)
         with self._lock:
+            if shapes not in self._met:
+                self._meet(shapes)
             found = self._call(arrays)
         return [each[:rows] for each in found]
+
+    def _meet(self, shapes: tuple[tuple[int, ...], ...]) -> None:
+        """Lets a shape in that was never met; memory is not for clients to fill."""
+        if len(self._met) >= MOST_SHAPES:
+            reason = f"{MOST_SHAPES} different shapes were met already; send one of those"
+            raise InputError(self._inputs[0].name, reason)
+        self._met.add(shapes)
 
 
 def _zeros(spec: TensorSpec, size: int, guess: int) -> NDArray[Any]:

@@ -72,6 +72,28 @@ def test_one_call_at_a_time():
     assert not network.overlapped
 
 
+def test_new_shapes_are_compiled_up_to_a_bound(monkeypatch):
+    monkeypatch.setattr("driftline.serving.model.predictor.MOST_SHAPES", 3)
+    padded = Padded(Network(), (TensorSpec("x", "float32", (None, None)),), Y, (1,))
+    for width in (1, 2, 3, 1, 2, 3):
+        padded.predict({"x": np.ones((1, width), np.float32)})
+    with pytest.raises(InputError, match="different shapes"):
+        padded.predict({"x": np.ones((1, 4), np.float32)})
+
+
+def test_lengths_that_are_open_are_guessed_at_warm_up_and_no_guess_ends_a_start():
+    def call(arrays):
+        if arrays[0].shape[1] < 100:
+            raise ValueError("too small")
+        return [arrays[0].sum(axis=1)]
+
+    spec = (TensorSpec("x", "float32", (None, None)),)
+    Padded(call, spec, Y, (1, 4)).warm()
+    Padded(lambda arrays: 1 / 0, spec, Y, (1, 4)).warm()
+    with pytest.raises(ZeroDivisionError):
+        Padded(lambda arrays: 1 / 0, X, Y, (1, 4)).warm()
+
+
 def test_an_input_that_is_not_there_is_named():
     with pytest.raises(InputError, match="x: is missing"):
         Padded(Network(), X, Y, (1,)).predict({})
