@@ -23,6 +23,7 @@ from .api import (
     metrics,
     openapi,
     predict,
+    refresh,
     security,
 )
 from .hooks.monitor import InferenceMonitor
@@ -31,7 +32,7 @@ from .model import predictor
 from .model.engine import Batching, Engine
 from .settings import Settings
 
-BLUEPRINTS = (predict, inference, feedback, admin, drift, metadata, health)
+BLUEPRINTS = (predict, inference, feedback, admin, refresh, drift, metadata, health)
 
 
 def create_app(settings: Settings) -> Flask:

@@ -22,6 +22,7 @@ from driftline.metadata.package import ModelPackage
 from . import app, logs
 from .api import live
 from .api.admin import RELOAD
+from .api.refresh import BESIDE
 from .opened import opened
 from .settings import Settings
 
@@ -128,6 +129,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
             sys.exit(1)
         self._loaded[0] = 1
         loaded.config[RELOAD] = self._reload
+        loaded.config[BESIDE] = self._settings.package
         return loaded
 
     def _reload(self) -> None:

@@ -14,6 +14,7 @@ from driftline.metadata.schema import ModelMetadata
 
 from ..alerts.alert import Alert
 from ..api.alerts import Word
+from ..api.refresh import Refresh
 from ..api.security import OPEN
 from ..inference.wire import InferRequest
 from ..model.engine import Engine
@@ -21,7 +22,7 @@ from ..runs.push import Push
 from . import serving, trainings, watching
 from .parts import Json, Operation, path
 
-TYPES = (ModelMetadata, InferRequest, Push, Word, Alert)
+TYPES = (ModelMetadata, InferRequest, Push, Word, Alert, Refresh)
 UNTOLD = {"default": {"description": "As the code says."}}
 _PARAMETER = re.compile(r"<(?:[a-z]+:)?([a-z_]+)>")
 

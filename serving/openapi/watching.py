@@ -53,6 +53,7 @@ def operations(engine: Engine) -> dict[str, Operation]:
             query("after", upto(2**62), "The `next` of the answer before."),
             query("limit", upto(MOST_POINTS), "Points at the most."),
         ),
+        "refresh.refresh": operation(_refresh(), takes=body(ref("Refresh"))),
         "alerts.alerts": operation(
             answers(_alerts(), 304, 422, 503),
             query("past", upto(MOST_PAST), "Past alerts at the most."),
@@ -84,6 +85,13 @@ def _drift() -> Json:
         sensitivity={"type": ["object", "null"]},
         health=health,
     )
+
+
+def _refresh() -> Json:
+    told = answers(thing(path=TEXT, digest=TEXT, note=TEXT), 400, 413, 415, 422, 503)
+    refused = "The traffic makes no reference, or the name is taken."
+    content = told["422"]["content"]
+    return {"201": told.pop("200"), "409": {"description": refused, "content": content}, **told}
 
 
 def _point() -> Json:
