@@ -18,6 +18,7 @@ from driftline.metadata.signals import GROUPS
 from ..evaluation import report
 from ..evaluation.desk import health
 from ..evaluation.detail import detail
+from ..evaluation.span import Span
 from ..evaluation.standing import Standing, decode
 from ..evaluation.timeline import points
 from ..model.watched import Watched
@@ -30,7 +31,10 @@ MOST_POINTS = 500
 
 @blueprint.get("/drift")
 def drift() -> Response:
-    """The overall verdict and each signal's; ``signal`` and ``group`` choose."""
+    """The overall verdict and each signal's; ``signal`` and ``group`` choose.
+
+    With ``from`` or ``to`` the verdict is judged anew over the buckets that begin between them.
+    """
     served = watched()
     name, group = request.args.get("signal"), request.args.get("group")
     if name is not None:
@@ -41,7 +45,7 @@ def drift() -> Response:
     found, problem = standing(served)
     alpha = alpha_of(plan.thresholds, plan.bucket)
     told = report.drift(
-        found or report.nothing_yet(0, plan.bucket, alpha),
+        _over(served, found, now) or found or report.nothing_yet(0, plan.bucket, alpha),
         served.metadata,
         plan.thresholds,
         name=name,
@@ -99,6 +103,22 @@ def standing(served: Watched) -> tuple[Standing | None, str]:
     if known is not None:
         session.last_standing = known
     return known, session.problem
+
+
+def _over(served: Watched, latest: Standing | None, now: float) -> Standing | None:
+    """The standing over the span that is asked for; None where none is."""
+    since, until = request.args.get("from"), request.args.get("to")
+    if since is None and until is None:
+        return None
+    session = served.monitor.session
+    return Span.of(since, until, session.plan.series, now).standing(
+        served.metadata,
+        session.plan.series,
+        session.store,
+        thresholds=session.plan.thresholds,
+        latest=latest,
+        now=now,
+    )
 
 
 def _alerts(served: Watched) -> str:

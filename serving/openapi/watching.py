@@ -31,6 +31,7 @@ PAGE = "text/html; charset=utf-8"
 LANGUAGE = query("lang", {"enum": ["en", "zh"]}, "The language.")
 # Pages are for people: what they cannot read they pass over.
 PAGE_LANGUAGE = query("lang", TEXT, "The language, en or zh; else the one the browser prefers.")
+PAST: Json = {"type": "string", "format": "date-time"}
 STATE: Json = {"enum": ["no_data", "stable", "warning", "drift", None]}
 SIGNAL = thing(name=TEXT, group={"enum": list(GROUPS)}, state=STATE, evidence=NUMBER, sentence=TEXT)
 
@@ -40,9 +41,11 @@ def operations(engine: Engine) -> dict[str, Operation]:
     names: Json = {"enum": [each.name for each in engine.metadata.reference.signals]}
     return {
         "drift.drift": operation(
-            answers(_drift(), 304, 404, 422),
+            answers(_drift(), 304, 404, 422, 503),
             query("signal", names, "Only this signal."),
             query("group", {"enum": list(GROUPS)}, "Only this group's signals."),
+            query("from", PAST, "Judge anew the buckets from this time on."),
+            query("to", PAST, "Judge anew the buckets that begin before this time."),
         ),
         "drift.signal": operation(
             answers(thing(name=TEXT, group=TEXT, cells=ANYTHING, moments=ANYTHING), 304, 404, 503),

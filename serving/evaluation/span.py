@@ -1,0 +1,85 @@
+"""The verdict over a span of the past, judged anew from the counts that the store still has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from driftline.metadata.counts import Counts
+from driftline.metadata.errors import InputError
+from driftline.metadata.schema import ModelMetadata
+from driftline.metadata.thresholds import Thresholds
+
+from ..series import SLOW_BUCKET, Series
+from ..service_signals import SERVICE
+from ..stores.store import Store
+from .judging import Facts, stand
+from .standing import Standing
+from .times import unix
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The buckets of `width` seconds that begin in ``[since, until)``, in Unix seconds."""
+
+    width: int
+    since: int
+    until: int
+
+    @classmethod
+    def of(cls, since: str | None, until: str | None, series: Series, now: float) -> Span:
+        """From ISO times; left out, `since` is as old as counts are kept, and `until` is now.
+
+        The fast ring's buckets where it reaches back so far, else the slow ring's: so there are
+        never more buckets than a ring has.
+
+        Raises:
+            InputError: a time cannot be read, or the span would be empty.
+        """
+        until_s = int(now) + 1 if until is None else min(unix(until, "to"), int(now) + 1)
+        oldest = int(now) // SLOW_BUCKET * SLOW_BUCKET - series.widths[SLOW_BUCKET] + SLOW_BUCKET
+        since_s = oldest if since is None else unix(since, "from")
+        if since_s >= until_s:
+            field = "to" if since is None else "from"
+            raise InputError(field, "the span is empty, in the future, or older than any count")
+        width = series.bucket
+        if since_s < int(now) // width * width - series.widths[width] + width:
+            width = SLOW_BUCKET
+        # The bucket in which the span begins belongs to it.
+        return cls(width, max(since_s, oldest) // width * width, until_s)
+
+    def standing(
+        self,
+        metadata: ModelMetadata,
+        series: Series,
+        store: Store,
+        *,
+        thresholds: Thresholds,
+        latest: Standing | None,
+        now: float,
+    ) -> Standing:
+        """How things stood by these buckets alone; only the totals are of the `latest` standing.
+
+        What a state was before the span plays no part, so one that held on from an older alarm
+        is not repeated here.
+
+        Raises:
+            StoreError: the counts cannot be read just now.
+        """
+        own = Series(series.base, self.width)
+        layout = metadata.reference.layout
+        found: Mapping[int, Counts] = store.read(
+            own.model(self.width), layout, self.since, self.until
+        )
+        service = store.read(own.service(self.width), SERVICE, self.since, self.until)
+        facts = Facts(found, {}, service, {}, host="")
+        told = stand(metadata, own, facts, thresholds=thresholds, before=None, now=now)
+        begun = told.verdict.onset or told.verdict.window_from or self.since
+        return replace(
+            told,
+            since=begun,
+            total=latest.total if latest else 0,
+            dropped=latest.dropped if latest else {},
+        )
