@@ -62,7 +62,7 @@ def create_board(settings: BoardSettings) -> Flask:
     turns.start()
     app.extensions[CLOSING] = lambda: _close(turns, desk)
     app.register_blueprint(alerts.blueprint(lambda: (desk,)))
-    app.register_blueprint(metrics.blueprint(lambda: store, None))
+    app.register_blueprint(metrics.blueprint(lambda: store, None, (desk,)))
     live.register(app, lambda: store, token=settings.token, threads=THREADS)
 
     @app.get("/livez", endpoint="health.livez")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 
 from flask import Blueprint, Flask, Response, g, request
 from prometheus_client.core import Metric
 
+from ..evaluation.desk import Desk
 from ..evaluation.standing import Standing
 from ..hooks.session import Session
 from ..metrics import verdicts
@@ -23,15 +24,20 @@ from ..runs.runs import Runs
 from ..stores.store import Store
 
 
-def blueprint(store: Callable[[], Store], engine: Watched | None) -> Blueprint:
-    """The route; without an `engine`, of trainings alone. `store` is asked once a request."""
+def blueprint(
+    store: Callable[[], Store], engine: Watched | None, desks: Sequence[Desk] = ()
+) -> Blueprint:
+    """The route; without an `engine`, of trainings alone, and of the alerts of `desks`. `store` is
+    asked once a request."""
     routes = Blueprint("metrics", __name__)
 
     @routes.get("/metrics")
     def metrics() -> Response:
         """The text in the format that the client prefers."""
         now = time.time()
-        parts: list[Part] = [RunCollector(Runs(store()), now)]
+        told = desks if engine is None else engine.monitor.session.desks
+        alerts = AlertCollector({desk.book: desk.alerts for desk in told})
+        parts: list[Part] = [RunCollector(Runs(store()), now), alerts]
         if engine is None:
             exposition = Exposition(parts, lambda: ())
         else:
@@ -69,5 +75,4 @@ def _served(engine: Watched, parts: list[Part], now: float) -> Exposition:
             yield from verdicts.families({own: session.last_standing})
 
     models = ModelCollector(session.store, own, now=now, remember=remember)
-    alerts = AlertCollector({desk.book: desk.alerts for desk in session.desks})
-    return Exposition([models, alerts, Packaged(engine.metadata), *parts], fallback)
+    return Exposition([models, Packaged(engine.metadata), *parts], fallback)

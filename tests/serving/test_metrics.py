@@ -139,6 +139,7 @@ def test_the_board_tells_of_trainings_alone(tmp_path):
     board.post("/runs/x/points", json={"sequence": 1, "points": [point]})
     found = scraped(board.get("/metrics").get_data(as_text=True))
     assert found["driftline_train_loss", "x"] == 2.5
+    assert found["driftline_alerts_waiting", "/trainings", "log"] == 0
     assert found["driftline_store_up",] == 1
 
 

@@ -67,7 +67,7 @@ def test_the_path_may_be_in_the_address(kit: Any, endpoint: Any) -> None:
 def alertmanager(kit: Any, endpoint: Any, tmp_path: Path) -> Iterator[str]:
     """A real Alertmanager on a free port, which notifies `endpoint`."""
     if PROGRAM is None or AMTOOL is None:
-        pytest.skip("prometheus-alertmanager and amtool are not installed")
+        pytest.fail("prometheus-alertmanager and amtool are not installed; .ci/run installs them")
     (tmp_path / "alertmanager.yml").write_text(CONFIGURATION.format(url=endpoint.url))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
