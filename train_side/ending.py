@@ -55,6 +55,8 @@ def report_on(
     )
     path = write_report(ending)
     log.info("report: %s", path)
+    for board in boards:
+        board.put_report(path)
     return path
 
 

@@ -166,7 +166,7 @@ class TrainingMonitor(Callback):
     def on_eval_begin(self, run_context: Any) -> None:
         """Keeps the evaluation out of the steps' time."""
         if self._training is not None:
-            self._training.session.clock.pause()
+            self._training.session.pause()
 
     def on_train_end(self, run_context: Any) -> None:
         """Settles what the training came to; the run ends when all callbacks have ended."""

@@ -9,8 +9,8 @@ from collections.abc import Callable
 class Pace:
     """Work is due while what it has cost stays under `share` of the time that has passed.
 
-    Time that was not used is kept up to `purse` seconds only, so that a long evaluation does not
-    buy a burst of work after it.
+    Time that was not used is kept up to `purse` seconds of work only, so that a quiet hour does
+    not buy a burst of work after it.
 
     Args:
         share: seconds of work for each second that passes.
@@ -47,6 +47,10 @@ class Pace:
             self._credit = min(self._credit + self._share * (now - self._seen), self._purse)
         self._seen = now
         return self._free > 0 or self._credit >= 0 or now - self._taken_at >= self._longest
+
+    def pause(self) -> None:
+        """The time from here to the next question earns nothing."""
+        self._seen = None
 
     def took(self, seconds: float, now: float | None = None) -> None:
         """Books a piece that has cost `seconds`."""

@@ -16,6 +16,8 @@ log = logging.getLogger("driftline")
 class Training(Protocol):
     """What a policy may ask of the training; it is done after the step that runs."""
 
+    run: str
+
     def want_checkpoint(self, why: Notice) -> None:
         """Asks for a checkpoint."""
 
@@ -80,7 +82,8 @@ DEFAULT: Sequence[Policy] = (Log(),)
 class Wishes:
     """What policies asked of the training thread and it has not done yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, run: str = "") -> None:
+        self.run = run
         self.pending = False  # one attribute to look at in each step
         self.checkpoint: Notice | None = None
         self.stop: Notice | None = None

@@ -68,6 +68,11 @@ class Sampler:
             if self._deep_count > 1:  # the first one has compiled
                 self._deep_cost += cost
 
+    def pause(self) -> None:
+        """Something else than steps runs until the next choice; it earns nothing."""
+        self.light.pause()
+        self.deep.pause()
+
     def wanted_interval(self) -> int:
         """How many steps deep ones should be apart for what they have cost here."""
         if self._deep_count < 2 or self._first is None or self._now <= self._first:

@@ -39,7 +39,7 @@ class Session:
     ) -> None:
         self.place = place
         self.record = Record()
-        self.wishes = Wishes()
+        self.wishes = Wishes(place.run)
         self.desk = Desk(self.record, place.journal, watching, self.wishes)
         self.worker: Worker[Item] = Worker(self.desk.handle, name="driftline-monitor")
         self.sampler = Sampler(sampling, ranks=ranks)
@@ -114,8 +114,13 @@ class Session:
 
     def epoch(self, number: int, step: int, metrics: Mapping[str, float]) -> None:
         """Hands over the end of an epoch."""
-        self.clock.pause()
+        self.pause()
         self.worker.put(EpochEnd(number, step, time.time(), dict(metrics)))
+
+    def pause(self) -> None:
+        """Something else than steps runs until the next one begins."""
+        self.clock.pause()
+        self.sampler.pause()
 
     def do(self, task: Any) -> None:
         """Has the worker call `task`, after all that was handed over before."""

@@ -173,9 +173,13 @@ def train(
     data: Any = None,
     make: Callable[[], tuple[Any, Any]] | None = None,
     fit: bool = False,
+    last: bool = False,
     **arguments: Any,
 ) -> Trained:
-    """One training, the same each time; `make` gives model and training cell anew."""
+    """One training, the same each time; `make` gives network and model anew.
+
+    The monitor is the first of the callbacks, or the last one.
+    """
     ms.set_seed(7)
     np.random.seed(7)
     if make is None:
@@ -193,7 +197,7 @@ def train(
             "settings", MonitorSettings(sampling=Sampling(every=1, deep_every=4), report=False)
         )
         monitor = TrainingMonitor(folder, **arguments)
-        callbacks.insert(0, monitor)
+        callbacks.insert(len(callbacks) if last else 0, monitor)
     data = data if data is not None else dataset()
     if fit:
         model.fit(epochs, data, dataset(64), callbacks=callbacks)

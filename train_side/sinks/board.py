@@ -59,7 +59,7 @@ class Board(Sink):
     def open(self, run: Run) -> None:
         """Goes on after what was delivered of this run before."""
         self._until = None
-        self._address = f"{self.url}/runs/{quote(run.name, safe='')}/points"
+        self._address = f"{self.url}/runs/{quote(run.name, safe='')}"
         self._delivered = Delivered(run.folder / "board.json", run.name)
         self._follower = Follower(run.journal, after=self._delivered.last)
         self._largest = LARGEST_BATCH
@@ -87,12 +87,33 @@ class Board(Sink):
             log.warning("the board was not told everything (%s); %s has it all",
                         self.error or "no time left", self._folder)  # fmt: skip
 
+    def put_report(self, path: Path) -> bool:
+        """Hands the report over, once, if the board has answered so far; False if not taken."""
+        if self.error is not None:
+            return False
+        try:
+            with self._session() as session:
+                answer = session.put(
+                    f"{self._address}/report",
+                    data=path.read_bytes(),
+                    headers={"Content-Type": "text/markdown; charset=utf-8"},
+                    timeout=self._timeout,
+                )
+        except (OSError, requests.RequestException) as error:
+            log.info("the board did not take the report: %s", error)
+            return False
+        return answer.ok
+
+    def _session(self) -> requests.Session:
+        session = requests.Session()
+        if self._token:
+            session.headers["Authorization"] = f"Bearer {self._token}"
+        session.headers["Content-Type"] = "application/json"
+        return session
+
     def _run(self) -> None:
         pause = SHORTEST
-        with requests.Session() as session:
-            if self._token:
-                session.headers["Authorization"] = f"Bearer {self._token}"
-            session.headers["Content-Type"] = "application/json"
+        with self._session() as session:
             batch: Batch | None = None
             while not self._over():
                 batch = batch or self._next()
@@ -127,7 +148,7 @@ class Board(Sink):
             return True
         try:
             body = encoder.encode(batch.body())
-            answer = session.post(self._address, data=body, timeout=self._timeout)
+            answer = session.post(f"{self._address}/points", data=body, timeout=self._timeout)
         except requests.RequestException as error:
             self._failed(f"{type(error).__name__}: {error}")
             return False

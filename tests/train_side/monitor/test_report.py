@@ -14,7 +14,7 @@ from PIL import Image
 from trainings import NAMES, Cnn, digits
 from watched import Trained, cross_entropy, mlp, rows, train
 
-from driftline.metadata.extract import Classification
+from driftline.metadata.extract import Classification, Tabular
 from driftline.metadata.extract import Image as ImageSignals
 from driftline.metadata.package import ModelPackage
 from driftline.train_side.fingerprint import FingerprintCallback
@@ -137,6 +137,24 @@ def test_the_package_has_the_monitors_findings(reported: Trained) -> None:
     assert health is not None
     assert health.gradient_norm_quantiles == reported.monitor.health().gradient_norm_quantiles
     assert health.steps == len(reported.losses)
+
+
+def test_the_order_of_callbacks_does_not_matter(tmp_path: Path) -> None:
+    fingerprint = FingerprintCallback(
+        tmp_path / "package",
+        inputs=Tabular(fields=tuple(f"x{index}" for index in range(12))),
+        task=Classification(classes=("a", "b", "c")),
+        model_name="rows",
+        reference=[rows(200, seed=5)],
+    )
+    settings = MonitorSettings(sampling=SAMPLING)
+    trained = train(
+        tmp_path / "run", callbacks=[fingerprint], last=True, epochs=1, settings=settings
+    )
+    health = ModelPackage.open(tmp_path / "package").metadata.health
+    assert health is not None
+    assert health.gradient_norm_quantiles == trained.monitor.health().gradient_norm_quantiles
+    assert "package` was loaded again and answered 16 held-out rows" in text(trained)
 
 
 def test_without_a_package_the_checkpoint_is_looked_back_at(tmp_path: Path) -> None:
