@@ -36,19 +36,19 @@ class Span:
         never more buckets than a ring has.
 
         Raises:
-            InputError: a time cannot be read, or the span would be empty.
+            InputError: a time cannot be read, or the span ends before it begins.
         """
-        until_s = int(now) + 1 if until is None else min(unix(until, "to"), int(now) + 1)
         oldest = int(now) // SLOW_BUCKET * SLOW_BUCKET - series.widths[SLOW_BUCKET] + SLOW_BUCKET
         since_s = oldest if since is None else unix(since, "from")
-        if since_s >= until_s:
-            field = "to" if since is None else "from"
-            raise InputError(field, "the span is empty, in the future, or older than any count")
+        until_s = int(now) + 1 if until is None else unix(until, "to")
+        if since is not None and until is not None and since_s >= until_s:
+            raise InputError("to", "must be later than from")
         width = series.bucket
         if since_s < int(now) // width * width - series.widths[width] + width:
             width = SLOW_BUCKET
         # The bucket in which the span begins belongs to it.
-        return cls(width, max(since_s, oldest) // width * width, until_s)
+        begin = max(since_s, oldest) // width * width
+        return cls(width, begin, max(begin, min(until_s, int(now) + 1)))
 
     def standing(
         self,

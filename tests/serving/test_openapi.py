@@ -25,8 +25,9 @@ from driftline.serving.settings import load
 
 # Of each route and mode. By hand: CASES=150 pytest tests/serving/test_openapi.py -s
 CASES = int(os.environ.get("CASES", "4"))
-# What JSON Schema cannot say: that a tensor's data are as many as its shape has places.
-RELATED = "v2/models/{model}"
+# What JSON Schema cannot say: that a tensor's data are as many as its shape has places, and that a
+# span begins before it ends.
+RELATED = ("v2/models/{model}", "GET /drift")
 
 
 def _saved(count: int) -> bytes:
@@ -133,7 +134,7 @@ def test_no_request_that_schemathesis_makes_is_answered_otherwise_than_told(app)
         except FailureGroup as problems:
             for problem in problems.exceptions:
                 kind = type(problem).__name__
-                if RELATED in label and kind == "RejectedPositiveData":
+                if any(each in label for each in RELATED) and kind == "RejectedPositiveData":
                     continue
                 where = f"{case.formatted_path} {case.query} {str(case.body)[:300]}"
                 wrong[label, mode, kind] = f"{problem}\n{where}\n{answer.text[:300]}"
