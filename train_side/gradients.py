@@ -55,6 +55,7 @@ class GradientTap:
         The tapped graph is compiled here for `inputs`, so that a network that cannot be tapped
         (sparse gradients, say) is left alone, with the reason in `error`.
         """
+        self.take_out()
         if self._holder is None or self.error is not None:
             return False
         try:

@@ -7,11 +7,12 @@ import math
 from functools import partial
 from typing import Any
 
+from driftline.metadata.errors import InputError
 from driftline.metadata.quality import Health
 
 from .gradients import GradientTap
 from .health import health_of
-from .network import parameters_finite, precision_of
+from .network import inference_network, parameters_finite, precision_of
 from .obeying import obeyed
 from .plan import Plan, about
 from .point import Notice
@@ -31,7 +32,7 @@ class ModelTraining:
     def __init__(self, plan: Plan, params: Any, *, again: bool, epochs_before: int) -> None:
         network = params.get("network") or params.get("train_network")
         self.stopped = self.deep = False
-        self.network = network
+        self.network = _inference_network(params)
         self._params = params
         self._sinks_data = bool(params.get("dataset_sink_mode"))
         self._tap = GradientTap(params.get("train_network"), params.get("optimizer"))
@@ -70,6 +71,7 @@ class ModelTraining:
 
     def step_begin(self, params: Any) -> None:
         """Chooses whether to look at the step that begins."""
+        self._tap.take_out()  # if the end of the last step was never told
         if self._savers:
             self.look_for_checkpoint()
         depth = self.session.choose()
@@ -92,6 +94,7 @@ class ModelTraining:
 
     def step_end(self, params: Any) -> None:
         """Takes the values of a step that was chosen."""
+        self._tap.take_out()
         number = int(params.get("cur_step_num"))
         steps, self._seen = number - self._seen, number
         rows = self._rows(params, steps)
@@ -103,7 +106,6 @@ class ModelTraining:
         step.outputs = params.get("net_outputs")
         step.rows = rows
         if step.deep:
-            self._tap.take_out()
             step.gradients = self._tap.read()
         values = self.session.end(step, steps)
         self._snapshots.look(step, values)
@@ -176,3 +178,11 @@ class ModelTraining:
 def _scale_of(params: Any) -> float | None:
     manager = params.get("loss_scale_mananger")  # MindSpore spells it so
     return float(manager.get_loss_scale()) if manager is not None else None
+
+
+def _inference_network(params: Any) -> Any:
+    """The cell from inputs to predictions; None if the training's cells do not show it."""
+    try:
+        return inference_network(params)
+    except InputError:
+        return None

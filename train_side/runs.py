@@ -22,6 +22,7 @@ OWN = (
     "journal-*.jsonl",
     "board.json",
     "series.npz",
+    "final.ckpt",
     "*_report.md",
     "pictures",
     "faults",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .point import Notice
 from .policies import Policies, Stop
-from .ranks import exchanged
+from .ranks import exchanged, rank_and_size
 from .reading import last_of
 from .runs import step_of
 from .session import Session
@@ -92,10 +92,11 @@ class Meetings:
 
 
 def told_by_files(folder: Path) -> list[str]:
-    """What other ranks have left in their folders, in words; for when they could not meet."""
+    """What the other ranks have left in their folders, in words."""
     found = []
-    for path in sorted((folder / "ranks").glob("*")):
+    for rank in range(1, rank_and_size()[1]):
+        path = folder / "ranks" / str(rank)
         last = last_of(path)
         if last is not None:
-            found.append(f"Rank {path.name} has written up to step {step_of(last)} ({path}).")
+            found.append(f"Rank {rank} has written up to step {step_of(last)} ({path}).")
     return found

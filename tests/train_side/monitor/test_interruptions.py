@@ -88,6 +88,33 @@ def test_handlers_are_put_back() -> None:
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
 
 
+def test_handlers_of_two_monitors_may_go_in_any_order() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    seen: list[str] = []
+    first = Interrupts(lambda name, dies: seen.append("first"))
+    second = Interrupts(lambda name, dies: seen.append("second"))
+    first.install()
+    second.install()
+    first.remove()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    second.remove()
+    assert seen == ["second"]
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_forked_process_has_the_handlers_from_before() -> None:
+    interrupts = Interrupts(lambda name, dies: None)
+    before = signal.getsignal(signal.SIGTERM)
+    interrupts.install()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if signal.getsignal(signal.SIGTERM) == before else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert signal.getsignal(signal.SIGTERM) != before
+    interrupts.remove()
+
+
 def test_what_a_signal_did_before_it_still_does() -> None:
     seen: list[object] = []
     before = signal.signal(signal.SIGTERM, lambda number, frame: seen.append("theirs"))
