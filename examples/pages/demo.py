@@ -8,6 +8,7 @@ it at any time.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -32,6 +33,9 @@ def main() -> int:
     package, state = BUILD / "package", BUILD / "state.db"
     for old in BUILD.glob("state.db*"):
         old.unlink()
+    shutil.rmtree(BUILD / "runs", ignore_errors=True)
+    # Asked to end in whatever way, it ends what it started.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if not package.is_dir():
         console.rule("A model to serve: a small CNN, trained and packaged")
         subprocess.run([sys.executable, "-m", "examples.digits.train", str(package)], check=True)

@@ -21,9 +21,9 @@ from driftline.train_side.settings import MonitorSettings, Sampling
 from examples.digits.data import pools
 from examples.digits.train import Net, batches
 
-STEPS, EPOCHS = 120, 8
+STEPS, EPOCHS = 80, 12
 PAUSE = 0.2
-FAULT = range(430, 436)
+FAULT = range(300, 304)
 
 
 class Slowly(Callback):  # type: ignore[misc] # MindSpore is untyped
@@ -47,8 +47,8 @@ class Slowly(Callback):  # type: ignore[misc] # MindSpore is untyped
 def rates() -> list[float]:
     """The learning rate of each step."""
     steps = np.arange(STEPS * EPOCHS)
-    found = 2e-3 * (0.02 + 0.98 * (1 + np.cos(np.pi * steps / len(steps))) / 2)
-    found[FAULT.start : FAULT.stop] = 3.0
+    found = 3e-2 * (0.02 + 0.98 * (1 + np.cos(np.pi * steps / len(steps))) / 2)
+    found[FAULT.start : FAULT.stop] = 8.0
     return [float(rate) for rate in found]
 
 

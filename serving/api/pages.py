@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from flask import Blueprint, Response, abort, redirect, render_template, request, url_for
@@ -11,6 +12,8 @@ from werkzeug.wrappers import Response as AnyResponse
 from driftline.drift.sentences import sentence
 from driftline.metadata.errors import InputError
 
+from ..alerts.alert import Text
+from ..evaluation.words import estimate_words, harm_words, latency_words
 from ..model.watched import Watched
 from ..pages.assets import FOLDER, asset, plotly_styles, version
 from ..pages.pictures import pictures
@@ -127,8 +130,15 @@ def _of_service(routes: Blueprint, engine: Watched) -> None:
                 "sentence": sentence(verdict, lang, width),
                 "signals": {each.name: sentence(each, lang, width) for each in verdict.signals},
                 "limits": [sentence(each, lang, width) for each in verdict.breaches],
+                "latency": getattr(latency_words(found.performance.latency), lang),
+                "estimated": _said(estimate_words, found.performance.estimate, lang),
+                "labelled": _said(harm_words, found.performance.harm, lang),
             }
         )
+
+
+def _said(words: Callable[[Any], Text], found: object | None, lang: Language) -> str | None:
+    return None if found is None else str(getattr(words(found), lang))
 
 
 def _page(name: str, token: Secret | None, engine: Watched | None, **more: Any) -> Response:

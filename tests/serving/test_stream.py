@@ -6,14 +6,10 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-import requests
-from boards import Board, points, until
 from flask import Flask
+from reading import Reader
 
 from driftline.metadata.errors import StoreError
 from driftline.serving import stream
@@ -35,34 +31,6 @@ def push(runs: Runs, sequence: int, run: str = "a", size: int = 2) -> None:
             tuple(Point(step, 1e9 + step, {"x": 1.0}) for step in range(first, first + size)),
         ),
     )
-
-
-class Reader:
-    """Reads a stream's events, as (name, data, id)."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self._buffer = b""
-        self.id = ""
-
-    def next(self) -> tuple[str, Any, str]:
-        while True:
-            while b"\n\n" not in self._buffer:
-                self._buffer += next(self._pieces)
-            block, _, self._buffer = self._buffer.partition(b"\n\n")
-            fields = dict(line.split(": ", 1) for line in block.decode().splitlines())
-            if "event" in fields:
-                self.id = fields.get("id", self.id)
-                return fields["event"], json.loads(fields["data"]), fields.get("id", "")
-
-    def steps(self, until_step: int) -> list[int]:
-        """The steps of a run's events, up to one."""
-        found: list[int] = []
-        while not found or found[-1] < until_step:
-            name, data, _ = self.next()
-            if name in ("history", "points"):
-                found += data["steps"]
-        return found
 
 
 @pytest.fixture
@@ -221,90 +189,3 @@ def test_what_cannot_be_followed_is_refused(runs: Runs, query: str, field: str) 
     app.register_blueprint(api.blueprint(lambda: runs, Streams(1), {}))
     answer = app.test_client().get(f"/stream?{query}")
     assert (answer.status_code, answer.json["error"]["field"]) == (422, field)
-
-
-# With real workers --------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
-    started = Board(tmp_path_factory.mktemp("streams"))
-    yield started
-    started.stop()
-
-
-@pytest.fixture
-def follow(board: Board) -> Iterator[Callable[..., tuple[requests.Response, Reader]]]:
-    opened: list[requests.Response] = []
-
-    def start(query: str, **headers: str) -> tuple[requests.Response, Reader]:
-        url = f"{board.address}/stream?{query}"
-        answer = requests.get(url, stream=True, timeout=20, headers=headers)
-        opened.append(answer)
-        return answer, Reader(answer.iter_content(None))
-
-    yield start
-    for each in opened:
-        each.close()
-
-
-def test_every_worker_tells_what_any_worker_took(
-    board: Board, follow: Callable[..., tuple[requests.Response, Reader]]
-) -> None:
-    assert len(board.workers()) == 2
-    readers = [follow("run=shared")[1] for _ in range(6)]
-    for sequence in range(1, 21):
-        board.push("shared", sequence, points(5 * (sequence - 1), 5))
-    for reader in readers:
-        assert reader.steps(99) == list(range(100))
-
-
-def test_a_stream_is_resumed_without_gap_or_repetition(
-    board: Board, follow: Callable[..., tuple[requests.Response, Reader]]
-) -> None:
-    board.push("resumed", 1, points(0, 5))
-    answer, reader = follow("run=resumed")
-    assert reader.steps(4) == [0, 1, 2, 3, 4]
-    answer.close()
-    for sequence in range(2, 12):
-        board.push("resumed", sequence, points(5 * (sequence - 1), 5))
-    _, again = follow("run=resumed", **{"Last-Event-ID": reader.id})
-    assert again.steps(54) == list(range(5, 55))
-
-
-def test_streams_leave_threads_for_everything_else(
-    board: Board, follow: Callable[..., tuple[requests.Response, Reader]]
-) -> None:
-    """Of more streams than there is room for some are refused, and requests are answered."""
-    statuses = [follow("topic=runs")[0].status_code for _ in range(40)]
-    assert set(statuses) == {200, 503}
-    assert statuses.count(200) <= 32
-    refused = next(
-        answer
-        for answer, _ in (follow("topic=runs") for _ in range(40))
-        if answer.status_code == 503
-    )
-    assert refused.json()["error"]["code"] == "too_many_streams"
-    began = time.monotonic()
-    for _ in range(20):
-        assert requests.get(f"{board.address}/runs", timeout=5).ok
-    assert time.monotonic() - began < 5
-
-
-def test_places_come_back_when_clients_leave(
-    board: Board, follow: Callable[..., tuple[requests.Response, Reader]]
-) -> None:
-    for answer, _ in [follow("topic=runs") for _ in range(40)]:
-        answer.close()
-    until(lambda: all(follow("topic=runs")[0].status_code == 200 for _ in range(4)), 15, "a place")
-
-
-def test_a_board_with_open_streams_ends_at_once(tmp_path: Path) -> None:
-    board = Board(tmp_path)
-    opened = [
-        requests.get(f"{board.address}/stream?topic=runs", stream=True, timeout=20)
-        for _ in range(4)
-    ]
-    assert board.stop() < 9  # it would wait 10 s for a request that goes on
-    for each in opened:
-        each.close()

@@ -15,46 +15,52 @@ export async function alerts() {
   const key = JSON.stringify(told);
   if (key === shown) return;
   shown = key;
-  const typed = new Map([...document.querySelectorAll("#alerts input")].map((each) => [each.dataset.alert, each.value]));
   const focus = document.activeElement?.dataset?.alert;
-  $("alerts").replaceChildren(...(told.open.length ? told.open.map((each) => one(each, typed)) : [h("li", { class: "muted" }, say("alerts_none"))]));
+  $("alerts").replaceChildren(...(told.open.length ? told.open.map(one) : [h("li", { class: "muted" }, say("alerts_none"))]));
+  $("by").hidden = told.open.every((each) => each.acknowledged);
   $("past").hidden = !told.past.length;
-  $("past-alerts").replaceChildren(...told.past.slice(0, PAST).map((each) => one(each, typed)));
+  $("past-alerts").replaceChildren(...told.past.slice(0, PAST).map(one));
   if (focus) document.querySelector(`[data-alert="${CSS.escape(focus)}"]`)?.focus();
 }
 
-function one(alert, typed) {
+function one(alert) {
   const open = alert.state === "firing";
-  const words = typeof alert.sentence === "string" ? alert.sentence : alert.sentence[lang] ?? alert.sentence.en;
+  const words = alert.sentence[lang] ?? alert.sentence.en;
+  const taken = alert.acknowledged;
   return h("li", { data: { id: alert.id } },
     h("div", { class: "alert-head" },
       open ? state(alert.severity, say(`severity_${alert.severity}`)) : state("resolved", say("resolved")),
       h("span", { class: "muted small" }, around(say("opened"), time(alert.opened)),
-        ...(alert.until ? [" · ", ...around(say("ended"), time(alert.until))] : []))),
+        ...(alert.until ? [" · ", ...around(say("ended"), time(alert.until))] : [])),
+      open && !taken ? h("button", { type: "button", "aria-label": say("acknowledge_one", words), data: { alert: alert.id }, onclick: (event) => take(alert, event.currentTarget) }, say("acknowledge")) : null),
     h("p", {}, localised(words)),
-    alert.acknowledged ? h("p", { class: "taken" }, around(say("acknowledged"), alert.acknowledged.by, time(alert.acknowledged.at))) : open ? form(alert, words, typed) : null);
+    taken ? h("p", { class: "taken" }, around(say("acknowledged"), taken.by, time(taken.at))) : null);
 }
 
-function form(alert, words, typed) {
-  let name = typed.get(alert.id) ?? "";
-  try { name ||= localStorage.getItem(NAME) ?? ""; } catch { /* then it is typed anew */ }
-  const input = h("input", { type: "text", name: "by", value: name, required: true, maxLength: 80, placeholder: say("your_name"), "aria-label": say("your_name"), data: { alert: alert.id } });
-  const button = h("button", { type: "submit", "aria-label": say("acknowledge_one", words) }, say("acknowledge"));
-  const send = async (event) => {
-    event.preventDefault();
-    button.disabled = true;
-    try {
-      try { localStorage.setItem(NAME, input.value); } catch { /* for this time only */ }
-      await ask(`/alerts/${encodeURIComponent(alert.id)}/acknowledge`, {
-        method: "POST", body: JSON.stringify({ by: input.value }), headers: { "Content-Type": "application/json" },
-      });
-      banner("acknowledge", "");
-      await alerts();
-    } catch (error) {
-      banner("acknowledge", say("failed_acknowledge", error.message));
-    } finally {
-      button.disabled = false;
-    }
-  };
-  return h("form", { onsubmit: send }, input, button);
+/** Takes an alert on, in the name that stands above; asks for one first. */
+async function take(alert, button) {
+  const by = $("by").value.trim();
+  if (!by) {
+    $("by").focus();
+    $("by").classList.add("wanted");
+    return;
+  }
+  button.disabled = true;
+  try {
+    await ask(`/alerts/${encodeURIComponent(alert.id)}/acknowledge`, {
+      method: "POST", body: JSON.stringify({ by }), headers: { "Content-Type": "application/json" },
+    });
+    banner("acknowledge", "");
+    await alerts();
+  } catch (error) {
+    banner("acknowledge", say("failed_acknowledge", error.message));
+  } finally {
+    button.disabled = false;
+  }
 }
+
+try { $("by").value = localStorage.getItem(NAME) ?? ""; } catch { /* then it is typed anew */ }
+$("by").addEventListener("input", (event) => {
+  event.target.classList.remove("wanted");
+  try { localStorage.setItem(NAME, event.target.value); } catch { /* for this time only */ }
+});

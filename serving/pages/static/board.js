@@ -139,7 +139,8 @@ export class Board {
   extent() {
     const ends = this.lines.filter((line) => line.whole.steps.length)
       .flatMap((line) => [line.at(line.whole.steps[0]), line.at(line.whole.lastStep)]);
-    return ends.length ? [Math.min(...ends), Math.max(...ends)] : [0, 1];
+    const [low, high] = ends.length ? [Math.min(...ends), Math.max(...ends)] : [0, 1];
+    return high > low ? [low, high] : [low - 0.5, high + 0.5];
   }
 
   /** Fetches a stretch in more detail than the whole was told in. */
@@ -208,10 +209,11 @@ export class Board {
   #draw() {
     this.revision += 1;
     const { smoothing, log, axis } = this.options;
+    const extent = this.extent();
     for (const chart of this.charts.values()) {
       if (!chart.visible || chart.plot._dragging) continue;
       chart.draw(this.lines, {
-        look: this.look, smoothing, log, axis, range: this.range, cursor: this.at, revision: this.revision, touch,
+        look: this.look, smoothing, log, axis, extent, range: this.range, cursor: this.at, revision: this.revision, touch,
       });
     }
   }

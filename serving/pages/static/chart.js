@@ -1,13 +1,19 @@
 // One curve chart: a card with its values, the runs' lines and the events' marks.
 import { h, text } from "./dom.js";
 import { number } from "./format.js";
-import { title, unit } from "./metrics.js";
+import { scale, title, unit } from "./metrics.js";
 import { CONFIG, DASHES, faint, layout, place, plotly, under } from "./plot.js";
 import { nearest, smoothed } from "./series.js";
 
 const MARKS = 40;
 const SYMBOLS = { critical: "x", error: "x", major: "x", warning: "triangle-up", moderate: "triangle-up" };
 const library = await plotly();
+
+const scaled = (found, by) => {
+  if (by === 1) return found;
+  const times = (values) => values.map((value) => value * by);
+  return { at: found.at, mean: times(found.mean), low: times(found.low), high: times(found.high) };
+};
 
 /** A card for one metric. `board` has `cursor(x)`, `zoom(range)`, `key(event)`, `shown(chart)`. */
 export class Chart {
@@ -41,7 +47,7 @@ export class Chart {
     const traces = [];
     this.lines = [];
     for (const each of runs) {
-      const found = each.series.column(this.name);
+      const found = scaled(each.series.column(this.name), scale(this.name));
       if (!found.mean.length) continue;
       const x = found.at.map((row) => each.x(row));
       const colour = look.lines[each.colour % look.lines.length];
@@ -61,7 +67,7 @@ export class Chart {
     this.#mark(traces, options);
     const wide = layout(look, {
       dragmode: options.touch ? false : "zoom",
-      xaxis: range ? { range, autorange: false } : { autorange: true, rangemode: "normal" },
+      xaxis: { range: range ?? options.extent, autorange: false },
       yaxis: { type: log ? "log" : "linear", autorange: true },
       shapes: this.shapes,
     });

@@ -12,6 +12,13 @@ export const local = (iso) => {
   return new Date(date - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 23);
 };
 
+/** From the first point to a little beyond the last: an onset before that is told in words only. */
+export function span(points) {
+  if (points.length < 2) return undefined;
+  const [first, last] = [Date.parse(points[0].at), Date.parse(points.at(-1).at)];
+  return [local(first), local(last + 0.03 * (last - first))];
+}
+
 /** How the hours on a time axis are written; no words, which plotly would write in English. */
 export function clock(points) {
   const span = points.length ? Date.parse(points.at(-1).at) - Date.parse(points[0].at) : 0;
@@ -93,11 +100,11 @@ export class Detail {
     const common = { type: "scatter", mode: timeline.length > 1 ? "lines" : "markers", hoverinfo: "skip", x };
     const onset = verdict?.onset;
     library.react(this.plot, [
-      { ...common, y: timeline.map((each) => each.evidence), line: { color: look.accent, width: 2 }, marker: { color: look.accent } },
+      { ...common, y: timeline.map((each) => Math.max(each.evidence, -1)), line: { color: look.accent, width: 2 }, marker: { color: look.accent } },
       { ...common, y: timeline.map((each) => each.psi), yaxis: "y2", line: { color: look.lines[1], width: 1.6, dash: "dash" }, marker: { color: look.lines[1] } },
     ], layout(look, {
       height: 200, margin: { l: 44, r: 44, t: 8, b: 28 }, dragmode: false,
-      xaxis: { type: "date", nticks: 5, fixedrange: true, tickformat: clock(timeline) },
+      xaxis: { type: "date", nticks: 5, fixedrange: true, range: span(timeline), tickformat: clock(timeline) },
       yaxis: { nticks: 4 },
       yaxis2: { overlaying: "y", tickmode: "auto", exponentformat: "e", side: "right", rangemode: "tozero", showgrid: false, fixedrange: true, nticks: 4, tickfont: { color: look.muted, size: 11.5 } },
       shapes: onset ? [{ type: "line", x0: local(onset), x1: local(onset), yref: "paper", y0: 0, y1: 1, line: { color: look.drift, width: 1.5, dash: "dot" } }] : [],

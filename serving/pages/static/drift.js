@@ -2,7 +2,7 @@
 import { $, calmly, h, text } from "./dom.js";
 import { alerts } from "./alerts.js";
 import { legend, pairs } from "./bars.js";
-import { clock, local } from "./detail.js";
+import { clock, local, span } from "./detail.js";
 import { around, duration, time } from "./format.js";
 import { Live } from "./live.js";
 import { ask, banner, lang, say } from "./page.js";
@@ -25,7 +25,7 @@ async function refresh() {
   ]);
   drift = told;
   verdict(drift, sentences, (name) => signals.open(name));
-  facts(drift, pictures);
+  facts(drift, sentences, pictures);
   signals.update(drift, sentences, pictures);
   mix(pictures.classes);
   health(drift.health);
@@ -87,14 +87,14 @@ async function draw() {
   const tone = { drift: look.drift, warning: look.warning, stable: look.stable };
   const lines = [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: needed, y1: needed, line: { color: look.drift, width: 1.2, dash: "dash" } }];
   if (onset) lines.push({ type: "line", x0: local(onset), x1: local(onset), yref: "paper", y0: 0, y1: 1, line: { color: look.drift, width: 1.5, dash: "dot" } });
-  const y = points.map((each) => each.evidence);
+  const y = points.map((each) => Math.max(each.evidence, -1)); // without data it is −300
   library.react($("timeline"), [
     { type: "scatter", mode: "lines", x, y, hoverinfo: "skip", line: { color: look.accent, width: 2 }, fill: "tozeroy", fillcolor: "rgba(0,0,0,0)" },
     { type: "scatter", mode: "markers", x: x.slice(-1), y: y.slice(-1), hoverinfo: "skip", cliponaxis: false, marker: { size: 9, color: tone[points.at(-1).state] ?? look.quiet } },
   ], layout(look, {
     height: 190, dragmode: false, shapes: lines, margin: { l: 40, r: 14, t: 8, b: 26 },
-    xaxis: { type: "date", fixedrange: true, nticks: 6, tickformat: clock(points) },
-    yaxis: { nticks: 4, range: [Math.min(-1, ...y), Math.max(needed, ...y) * 1.08 + 0.2] },
+    xaxis: { type: "date", fixedrange: true, nticks: 6, range: span(points), tickformat: clock(points) },
+    yaxis: { nticks: 4, range: [-1, Math.max(needed, ...y) * 1.08 + 0.2] },
   }), { ...CONFIG, responsive: true });
 }
 

@@ -3,14 +3,17 @@ import { say } from "./page.js";
 
 export const LAYER = "grad_norm/";
 const MAIN = ["loss", "lr", "grad_norm", "samples_per_second"];
-const MORE = ["perplexity", "step_seconds", "data_wait", "param_norm", "update_ratio", "loss_scale", "overflow"];
+const MORE = [
+  "loss_smoothed", "epoch_loss", "epoch_loss_sd", "perplexity", "grad_cv", "step_seconds", "data_wait", "param_norm",
+  "update_ratio", "loss_scale", "overflow",
+];
 const UNITS = { samples_per_second: () => say("unit_samples"), step_seconds: () => "s", data_wait: () => say("unit_share") };
 const HIDDEN = new Set(["lr_scheduled", "epoch"]);
 const HARDWARE = /^(cpu|gpu|npu|mem|memory|ram|rss|disk|device|hardware|host|process|ascend|nvidia|temperature|power)([_/.:]|\d|$)/;
 // Where a metric says its unit at the end of its name.
 const SUFFIXES = [
   [/_(celsius|temperature_c)$/, "°C"], [/_(percent|pct)$/, "%"], [/_(gb|gib)$/i, "GB"], [/_(mb|mib)$/i, "MB"],
-  [/_bytes$/, "B"], [/_(watts?|w)$/, "W"], [/_(seconds|s)$/, "s"], [/_ms$/, "ms"],
+  [/_bytes$/, "MB"], [/_(watts?|w)$/, "W"], [/_(seconds|s)$/, "s"], [/_ms$/, "ms"],
 ];
 
 export const SECTIONS = ["main", "custom", "more", "hardware"];
@@ -38,6 +41,9 @@ export function title(name) {
   }
   return name;
 }
+
+/** What its values are multiplied with before they are shown in their unit. */
+export const scale = (name) => (name.endsWith("_bytes") ? 1e-6 : 1);
 
 /** Its unit, or an empty text. */
 export function unit(name) {

@@ -13,7 +13,7 @@ const TILES = ["loss", "lr", "grad_norm", "samples_per_second"];
 const MOST_TILES = 8;
 const runs = new Map(); // name → overview, the one heard of last first
 const shown = new Map(); // name → Line, in the order chosen
-let chosen = false; // by hand; until then the page follows the newest run
+let chosen = false; // by hand; until then the page goes to the newest run when its own is over
 
 const board = new Board($("charts"), { onCursor: () => {} });
 const heat = new Heat();
@@ -162,7 +162,9 @@ function showEvent(line, event) {
 function listed(told) {
   runs.clear();
   for (const each of told.runs) runs.set(each.run, each);
-  if (!chosen && runs.size && (!front() || front().whole.run !== told.runs[0].run)) {
+  // Of two that are under way neither takes the page from the other.
+  const over = runs.get(front()?.whole.run)?.state !== "live";
+  if (!chosen && runs.size && over && front()?.whole.run !== told.runs[0].run) {
     shown.clear();
     add(told.runs[0].run);
     follow();

@@ -23,13 +23,13 @@ export function verdict(drift, sentences, open) {
     ...around(say("since"), time(drift.since)), ` · ${say("for", duration(Math.max(0, lasting)))}`,
   ]));
   $("sentence").replaceChildren(...localised(sentences.sentence ?? drift.sentence));
-  $("sure").replaceChildren(...sure(drift, open));
+  $("sure").replaceChildren(...sure(drift, sentences, open));
   const next = advice(drift);
   $("next").hidden = !next;
   $("next").replaceChildren(h("b", {}, say("what_next")), " ", next ?? "");
 }
 
-function sure(drift, open) {
+function sure(drift, sentences, open) {
   const said = [];
   const changed = drift.signals.filter((each) => each.state === drift.state);
   if (["drift", "warning"].includes(drift.state)) {
@@ -40,7 +40,7 @@ function sure(drift, open) {
   if (["drift", "warning", "stable"].includes(drift.state)) {
     const has = drift.evidence < 0 ? say("under_one") : power(drift.evidence);
     said.push(h("li", {}, say("sure", has, power(-Math.log10(drift.false_alarm.alpha)))));
-    said.push(h("li", {}, hurt(drift.accuracy)));
+    said.push(h("li", {}, hurt(drift.accuracy, sentences)));
   }
   said.push(h("li", {}, say("promise", promised(drift.false_alarm.at_most))));
   return said;
@@ -54,11 +54,12 @@ function promised(told) {
   return lang === "zh" ? `每 ${found[2]} ${unit} ${found[1]} 次` : `${found[1]} per ${found[2]} ${unit}`;
 }
 
-function hurt({ packaged, estimated }) {
-  const now = typeof estimated === "object" && estimated !== null ? estimated.value ?? estimated.mean : estimated;
-  if (now === null || now === undefined) return say("hurts_unknown");
-  const loss = packaged === null ? 0 : 100 * (packaged - now);
-  return loss >= 1 ? say("hurts_yes", percent(now), loss.toFixed(1)) : say("hurts_no", percent(now));
+/** Whether it does harm: what labels say, or else what is to be expected. */
+function hurt({ packaged, estimated, labelled }, sentences) {
+  if (labelled?.value !== null && labelled?.value !== undefined) return sentences.labelled ?? labelled.sentence;
+  if (!estimated || estimated.unreliable || packaged === null) return say("hurts_unknown");
+  const lost = 100 * (packaged - estimated.value);
+  return packaged > estimated.high && lost >= 0.5 ? say("hurts_yes", percent(estimated.value), lost.toFixed(1)) : say("hurts_no", percent(estimated.value));
 }
 
 function advice(drift) {
@@ -71,7 +72,7 @@ function advice(drift) {
 }
 
 /** The cards: requests, confidence, latency, accuracy. */
-export function facts(drift, pictures) {
+export function facts(drift, sentences, pictures) {
   const { window, confidence, latency, accuracy } = drift;
   $("requests").replaceChildren(
     h("p", { class: "big" }, count(window.requests)),
@@ -83,34 +84,36 @@ export function facts(drift, pictures) {
     h("p", { class: "big" }, number(confidence.mean, 3), " ", h("small", {}, confidence.mean === null ? "" : say("confidence_mean"))),
     h("p", {}, confidence.reference_mean === null ? "" : say("reference_value", number(confidence.reference_mean, 3))),
     h("p", {}, low ? say("low_share", percent(confidence.low_share), number(confidence.limit, 2)) : ""),
-    sureness ? small(sureness, pictures.signals[sureness]) : "");
-  $("latency").replaceChildren(...latencies(latency));
-  $("accuracy").replaceChildren(...accuracies(accuracy));
+    sureness ? small(sureness, pictures.signals[sureness], confidence.state === "drift") : "");
+  $("latency").replaceChildren(...latencies(latency, sentences.latency ?? latency.sentence));
+  $("accuracy").replaceChildren(...accuracies(accuracy, sentences));
 }
 
-function latencies(latency) {
-  const base = latency.baseline;
+function latencies(latency, sentence) {
+  const base = latency.baseline?.applies === false ? null : latency.baseline;
   const rows = ["p50", "p95", "p99"].map((name) => h("tr", {}, h("th", { scope: "row" }, name),
     h("td", { class: "num" }, ms(latency[`${name}_ms`])),
-    h("td", { class: "num" }, base && base[`${name}_ms`] ? `/ ${ms(base[`${name}_ms`])}` : "")));
+    h("td", { class: "num" }, base?.[`${name}_ms`] ? say("baseline", ms(base[`${name}_ms`])) : "")));
   const said = [
-    latency.p50_ratio !== null && latency.p50_ratio !== undefined ? say("slower", number(latency.p50_ratio, 2)) : null,
     latency.slow_share && latency.limit_ms ? say("slow_share", percent(latency.slow_share), number(latency.limit_ms)) : null,
     latency.error_share ? say("errors", percent(latency.error_share)) : null,
   ].filter(Boolean);
-  return [h("table", {}, h("tbody", {}, rows)), h("p", { class: latency.error_share ? "bad" : "" }, said.join(" · "))];
+  return [h("table", {}, h("tbody", {}, rows)),
+    h("p", {}, latency.regressed ? icon("warning") : "", latency.regressed ? " " : "", localised(sentence ?? "")),
+    h("p", { class: latency.error_share ? "bad" : "" }, said.join(" · "))];
 }
 
-function accuracies(accuracy) {
-  const value = (told) => (typeof told === "object" && told !== null ? told.value ?? told.mean ?? told.accuracy ?? null : told);
-  const real = value(accuracy.labelled ?? accuracy.with_labels ?? accuracy.real ?? null);
-  const estimated = value(accuracy.estimated);
-  const first = real ?? estimated;
-  const rows = [["acc_real", real], ["acc_estimated", estimated], ["acc_packaged", value(accuracy.packaged)]]
-    .filter(([, told]) => told !== null && told !== undefined && told !== first);
+function accuracies({ packaged, estimated, labelled }, sentences) {
+  const real = labelled?.value ?? null;
+  const first = real ?? estimated?.value ?? null;
+  if (first === null) return [h("p", { class: "big" }, "–"), h("p", {}, say("acc_none"))];
+  const range = ({ low, high }) => (low === null || low === undefined ? "" : say("window", percent(low), percent(high)));
+  const doubt = real === null && estimated?.unreliable;
   return [
-    h("p", { class: "big" }, first === null || first === undefined ? "–" : percent(first), " ",
-      h("small", {}, first === null || first === undefined ? say("acc_none") : say(real !== null ? "acc_real" : "acc_estimated"))),
-    ...rows.map(([key, told]) => h("p", {}, `${say(key)} ${percent(told)}`)),
+    h("p", { class: "big" }, percent(first), " ", h("small", {}, say(real !== null ? "acc_real" : "acc_estimated"))),
+    h("p", {}, range(real !== null ? labelled : estimated)),
+    real !== null && estimated ? h("p", {}, `${say("acc_estimated")} ${percent(estimated.value)}`) : "",
+    packaged === null ? "" : h("p", {}, `${say("acc_packaged")} ${percent(packaged)}`),
+    labelled?.harmful || doubt ? h("p", { class: "bad" }, labelled?.harmful ? sentences.labelled ?? labelled.sentence : sentences.estimated ?? estimated.sentence) : "",
   ];
 }
