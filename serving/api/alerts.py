@@ -15,7 +15,7 @@ from driftline.metadata.errors import InputError
 
 from ..alerts.alert import Alert
 from ..evaluation.desk import Desk
-from .context import reply, tagged
+from .context import limited, reply, tagged
 from .errors import Refused
 from .runs import number
 
@@ -62,7 +62,7 @@ def blueprint(desks: Callable[[], Iterable[Desk]]) -> Blueprint:
         """Writes down who takes an open alert on; the first word counts."""
         if not request.is_json:
             raise Refused(415, "unsupported_media_type", "application/json is wanted", "body")
-        request.max_content_length = MOST_BODY
+        limited(MOST_BODY)
         try:
             word = _decode(request.get_data())
         except msgspec.ValidationError as problem:

@@ -41,6 +41,11 @@ def request_id() -> str:
     return REQUEST_ID.get()
 
 
+def limited(most: int) -> None:
+    """Lets this request have a body of `most` bytes, or fewer where the settings say so."""
+    request.max_content_length = min(most, request.max_content_length or most)
+
+
 def reply(content: Any, status: int = 200) -> Response:
     """Strict JSON: a number that is not finite is null."""
     return raw_reply(msgspec.json.encode(content, enc_hook=_plain), status)

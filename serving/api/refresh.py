@@ -27,7 +27,7 @@ from ..evaluation.report import STALE_SECONDS
 from ..evaluation.timeline import KEEP, points
 from ..hooks.session import Session
 from ..model.watched import Watched
-from .context import reply, request_id, watched
+from .context import limited, reply, request_id, watched
 from .drift import standing
 from .errors import Refused
 
@@ -88,7 +88,7 @@ def refresh() -> Response:
 def _wanted() -> Refresh:
     if not request.is_json:
         raise Refused(415, "unsupported_media_type", "application/json is wanted", "body")
-    request.max_content_length = MOST_BODY
+    limited(MOST_BODY)
     try:
         return _decode(request.get_data())
     except msgspec.ValidationError as problem:

@@ -19,7 +19,7 @@ from ..runs.sources import run_list
 from ..runs.summary import Summary
 from ..runs.wire import columns, event, overview
 from ..stream import Streams
-from .context import reply
+from .context import limited, reply
 from .errors import Refused
 
 MOST_BODY = 4 * 2**20
@@ -40,7 +40,7 @@ def blueprint(runs: Callable[[], Runs], streams: Streams) -> Blueprint:
         check_run(run)
         if not request.is_json:
             raise Refused(415, "unsupported_media_type", "application/json is wanted", "body")
-        request.max_content_length = MOST_BODY
+        limited(MOST_BODY)
         receipt = runs().push(run, parse_push(request.get_data()))
         streams.wake(f"run:{run}")
         return reply(
@@ -93,7 +93,7 @@ def blueprint(runs: Callable[[], Runs], streams: Streams) -> Blueprint:
         """Keeps the training's report, Markdown in UTF-8."""
         found = runs()
         _known(found, run)
-        request.max_content_length = MOST_REPORT
+        limited(MOST_REPORT)
         try:
             found.put_report(run, request.get_data().decode("utf-8"))
         except UnicodeDecodeError:
