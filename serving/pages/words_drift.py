@@ -64,6 +64,10 @@ DRIFT: dict[str, tuple[str, str]] = {
     "acc_estimated": ("estimated", "估计"),
     "acc_real": ("with labels", "有标签"),
     "acc_packaged": ("packaged", "打包时"),
+    "acc_doubt": (
+        "not to be relied on: the inputs are unlike those it was learned from",
+        "仅供参考:当前输入与打包时的数据差异较大",
+    ),
     "acc_none": ("no estimate yet", "尚无估计"),
     "timeline": ("Evidence over time", "证据随时间变化"),
     "timeline_hint": (

@@ -172,6 +172,16 @@ def test_a_client_that_does_not_read_is_dropped(
     theirs.close()
 
 
+def test_a_stream_that_is_never_read_takes_no_place(runs: Runs) -> None:
+    streams = Streams(1)
+    app = Flask(__name__)
+    app.register_blueprint(api.blueprint(lambda: runs, streams, {}))
+    answer = app.test_client().head("/stream?topic=runs")
+    assert answer.status_code == 200
+    answer.close()  # as a server does
+    assert streams.open == 0
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [

@@ -15,6 +15,9 @@ export function say(key, ...values) {
 /** True when there is such a text. */
 export const knows = (key) => key in data.words;
 
+// The other language shows the same runs.
+$("language").addEventListener("click", (event) => { event.currentTarget.hash = location.hash; });
+
 const problems = new Map();
 
 /** Shows what is wrong under a name, or with an empty text takes it away. */

@@ -114,6 +114,7 @@ function accuracies({ packaged, estimated, labelled }, sentences) {
     h("p", {}, range(real !== null ? labelled : estimated)),
     real !== null && estimated ? h("p", {}, `${say("acc_estimated")} ${percent(estimated.value)}`) : "",
     packaged === null ? "" : h("p", {}, `${say("acc_packaged")} ${percent(packaged)}`),
-    labelled?.harmful || doubt ? h("p", { class: "bad" }, labelled?.harmful ? sentences.labelled ?? labelled.sentence : sentences.estimated ?? estimated.sentence) : "",
+    labelled?.harmful ? h("p", { class: "bad" }, sentences.labelled ?? labelled.sentence) : "",
+    doubt ? h("p", { title: sentences.estimated ?? estimated.sentence }, icon("warning"), " ", say("acc_doubt")) : "",
   ];
 }

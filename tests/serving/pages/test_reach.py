@@ -74,10 +74,11 @@ def test_one_switch_changes_the_language_and_it_stays(
     expect(page.locator("#sentence")).to_contain_text("出现漂移")
     expect(page.locator("html")).to_have_attribute("lang", "zh-Hans")
     expect(page.locator("#signals")).to_contain_text("稳定")
-    page.goto(drifted.server.address + "/training")
+    page.goto(drifted.server.address + "/training#run=a")
     expect(page.get_by_role("heading", name="尚无训练上报")).to_be_visible()
     page.get_by_role("link", name="English").click()
     expect(page.get_by_role("heading", name="No training has reported yet")).to_be_visible()
+    assert page.url.endswith("#run=a")
 
 
 def test_the_browser_s_language_is_the_first_one_tried(full_run: str, open_page: Open) -> None:
