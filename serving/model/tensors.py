@@ -35,7 +35,7 @@ def tensor(values: list[Any], spec: TensorSpec, field: str) -> NDArray[Any]:
     if not kinds <= {int, float, type(None)}:
         raise InputError(field, f"a number expected at {_stranger(found, flat)}")
     try:
-        if kinds == {int}:
+        if kinds == {int} and not spec.dtype.startswith("float"):
             return found.astype(np.int64 if spec.dtype != "uint64" else np.uint64)
         return found.astype(np.float64)
     except OverflowError:

@@ -81,3 +81,10 @@ def test_strings_stay_strings_where_the_signature_wants_them():
         ["a"],
         ["b"],
     ]
+
+
+def test_whole_numbers_beyond_64_bits_are_numbers_where_floats_are_wanted():
+    found = tensor([[2**70, 1]], TensorSpec("x", "float32", (None, 2)), "x")
+    assert found.tolist() == [[float(2**70), 1.0]]
+    with pytest.raises(InputError, match="too large"):
+        tensor([[2**70, 1]], TensorSpec("x", "int64", (None, 2)), "x")
