@@ -183,7 +183,9 @@ def _secret(name: str, text: str) -> Secret:
 
 def _secret_in(file: str, path: str) -> Secret:
     try:
-        return _secret(file, Path(path).read_text().strip())
+        text = Path(path).read_text().strip()
+        # Receivers stand one a line in a file, and no address has a space.
+        return _secret(file, " ".join(text.split()) if _FILES[file] == "alert_sinks" else text)
     except (OSError, UnicodeDecodeError) as error:
         raise SettingError(file, f"cannot be read: {error}") from None
 

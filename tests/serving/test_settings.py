@@ -96,3 +96,11 @@ def test_a_wrong_secret_is_not_repeated_in_the_error():
 @pytest.mark.parametrize(("text", "found"), [("90", 90), ("60s", 60), (" 5 m ", 300), ("1h", 3600)])
 def test_durations(text, found):
     assert seconds(text, "bucket") == found
+
+
+def test_receivers_stand_one_a_line_in_their_file(tmp_path):
+    file = tmp_path / "sinks"
+    file.write_text("slack=https://a/b\n\ncloudevents=https://c/d\n")
+    found = load({"package": "p", "alert_sinks_file": str(file)}, {})
+    assert found.alert_sinks is not None
+    assert found.alert_sinks.reveal() == "slack=https://a/b cloudevents=https://c/d"
