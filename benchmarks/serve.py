@@ -23,7 +23,7 @@ from pathlib import Path
 
 from benchmarks.serving.apps import VARIANTS
 from benchmarks.serving.load import SCRIPT, Measured, Server
-from benchmarks.serving.models import NAMES, row
+from benchmarks.serving.models import NAMES, rows
 
 CLIENTS = 8
 DOCUMENT = Path("docs/performance.md")
@@ -73,12 +73,13 @@ def measured(name: str, rounds: int, seconds: int) -> Rounds:
     """All rounds of one model, after one that is not counted."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        package, body = folder / "package", folder / "body.json"
+        package, bodies = folder / "package", folder / "bodies.jsonl"
         words = [sys.executable, "-m", "benchmarks.serving.models", name, str(package)]
         subprocess.run(words, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
-        body.write_text(json.dumps({"instances": [row(name)]}))
+        texts = [json.dumps({"instances": [row]}) for row in rows(name)]
+        bodies.write_text("\n".join(texts) + "\n")
         script = folder / "post.lua"
-        script.write_text(SCRIPT.format(body=body))
+        script.write_text(SCRIPT.format(bodies=bodies))
         servers: dict[str, Server] = {}
         try:
             answer = ""
@@ -86,7 +87,7 @@ def measured(name: str, rounds: int, seconds: int) -> Rounds:
                 state = str(folder / f"{variant}.db")
                 own = (variant, str(package), state, answer)
                 servers[variant] = Server(folder, *own, threads=CLIENTS)
-                answer = servers[variant].answer(body.read_bytes()).decode()
+                answer = servers[variant].answer(texts[0].encode()).decode()
             found: Rounds = {variant: [] for variant in VARIANTS}
             for turn in range(rounds + 1):
                 # Begun by another one each time: what comes first would else always come first.

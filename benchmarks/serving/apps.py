@@ -1,8 +1,8 @@
 """The applications that are compared, for ``gunicorn 'benchmarks.serving.apps:application("…")'``.
 
 ``batched`` and ``unbatched`` are the service itself. ``off`` is the service without its monitor:
-no hooks, no warnings, no counting. ``floor`` is a Flask route that reads the same JSON and answers
-the same bytes, without a model.
+no hooks, no warnings, no counting, no thread. ``floor`` is a Flask route that reads the same JSON
+and answers always the same, without a model.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from driftline.metadata.package import ModelPackage
 from driftline.serving import app
-from driftline.serving.api import context, errors, predict
+from driftline.serving.api import predict
 from driftline.serving.hooks.seen import Seen
 from driftline.serving.model import predictor
 from driftline.serving.model.engine import Engine
@@ -55,12 +55,7 @@ def _off(settings: Settings) -> Flask:
     engine = Engine(package, loaded, blind, batching=app.batching_of(settings, loaded))
     # Nothing waits for labels either.
     setattr(engine, "remember", lambda *_: None)  # noqa: B010
-    made = Flask(__name__, static_folder=None)
-    made.extensions["driftline"] = engine
-    made.before_request(context.begin_request)
-    errors.register(made)
-    made.register_blueprint(predict.blueprint)
-    return made
+    return app.wired(engine, settings)
 
 
 class _Blind:
@@ -68,11 +63,15 @@ class _Blind:
 
     def __init__(self, plan: Any) -> None:
         self.plan = plan
+        self.session = self
         # No group of columns: nothing is extracted, so nothing is warned of.
         plan.columns.groups = ()
 
     def before(self, inputs: Any) -> Seen:
         return Seen(None)
+
+    def noticed(self, counter: str, by: float = 1.0) -> None:
+        pass
 
     def after(self, *_: Any, **__: Any) -> None:
         pass

@@ -11,8 +11,9 @@ from collections import Counter
 from typing import Any
 
 READS = ("/drift", "/metrics", "/alerts", "/drift/timeline?limit=50", "/readyz", "/drift/pictures")
-# Each so many predictions: a label for the last one, and one of the reads.
-LABEL, READ = 5, 10
+# Each so many predictions: a label for the last one, one of the reads, and a new connection, which
+# may fall to another worker.
+LABEL, READ, CONNECT = 5, 10, 40
 
 
 class Gentle:
@@ -37,13 +38,15 @@ class Gentle:
         self._thread.join(60)
 
     def _run(self) -> None:
-        link = http.client.HTTPConnection(self._host, timeout=30)
+        link = http.client.HTTPConnection(self._host, timeout=120)
         reads = itertools.cycle(READS)
         due = time.monotonic()
         for number in itertools.count(1):
             due = max(due + self._pause, time.monotonic())
             if self._end.wait(due - time.monotonic()):
                 break
+            if number % CONNECT == 0:
+                link.close()
             try:
                 told = self._ask(link, "POST", "/predict", self._body)
                 if number % LABEL == 0:

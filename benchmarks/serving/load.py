@@ -15,11 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SCRIPT = """
-wrk.method = "POST"
-wrk.headers["Content-Type"] = "application/json"
-local file = io.open("{body}", "rb")
-wrk.body = file:read("*a")
-file:close()
+local bodies = {{}}
+for line in io.lines("{bodies}") do bodies[#bodies + 1] = line end
+local headers = {{["Content-Type"] = "application/json"}}
+local at = 0
+request = function()
+  at = at % #bodies + 1
+  return wrk.format("POST", nil, headers, bodies[at])
+end
 """
 _UNITS = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4}
 

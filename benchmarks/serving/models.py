@@ -15,12 +15,15 @@ COLUMNS = 20
 NAMES = ("MLP", "CNN")
 
 
-def row(name: str) -> list[object]:
-    """One instance of the model, as nested lists."""
-    random = np.random.default_rng(3)
+def rows(name: str, count: int = 64) -> list[list[object]]:
+    """Instances of the model as training knew them, as nested lists."""
     if name == "CNN":
-        return random.random((1, 12, 12)).round(4).tolist()
-    return random.normal(size=COLUMNS).round(4).tolist()
+        from examples.digits.data import pools
+
+        images, _ = pools()[1].draw(count, seed=7)
+        return list(images.round(4).astype(float).tolist())
+    found = np.random.default_rng(3).normal(size=(count, COLUMNS))
+    return list(found.round(4).tolist())
 
 
 def make(name: str, package: Path) -> None:

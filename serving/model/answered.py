@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from driftline.metadata.schema import ModelMetadata
-from driftline.metadata.signals import Floats, Group
+from driftline.metadata.signals import Floats
 
 from ..hooks.columns import Columns
 from .answers import Answer, Answers, Oddities, Warning_
@@ -22,45 +21,45 @@ from .predictor import Arrays, Predictor
 class Answered:
     """What some rows were answered.
 
-    `outputs` are the model's own; `matrices` the columns by group, None where there are none to
+    `outputs` are the model's own; `matrix` the columns of the inputs, None where there are none to
     be had; `predictions` one a row, if they were asked for.
     """
 
-    __slots__ = ("_odd", "_oddities", "matrices", "outputs", "predictions")
+    __slots__ = ("_confidence", "_odd", "_oddities", "matrix", "outputs", "predictions")
 
     def __init__(
         self,
         outputs: Arrays,
-        matrices: dict[Group, Floats] | None,
         predictions: list[Answer],
+        matrix: Floats | None,
+        confidence: Floats | None,
         oddities: Oddities,
-        odd: NDArray[np.bool_] | None,
     ) -> None:
         self.outputs = outputs
-        self.matrices = matrices
         self.predictions = predictions
+        self.matrix = matrix
+        self._confidence = confidence
         self._oddities = oddities
-        self._odd = odd
+        self._odd = oddities.odd(matrix, confidence) if predictions else None
 
     @property
     def warnings(self) -> list[Warning_]:
         """What is odd about the rows; the first row's `instance` is 0."""
-        if self.matrices is None or self._odd is None or not self._odd.any():
+        if self._odd is None or not self._odd.any():
             return []
-        return self._oddities.warnings(self.matrices.get("input"), self.matrices.get("output"))
+        return self._oddities.warnings(self.matrix, self._confidence)
 
     def rows(self, start: int, stop: int) -> Answered:
         """Some of the rows."""
         part = slice(start, stop)
-        return Answered(
-            {name: array[part] for name, array in self.outputs.items()},
-            None
-            if self.matrices is None
-            else {group: matrix[part] for group, matrix in self.matrices.items()},
-            self.predictions[part],
-            self._oddities,
-            None if self._odd is None else self._odd[part],
-        )
+        found = Answered.__new__(Answered)
+        found.outputs = {name: array[part] for name, array in self.outputs.items()}
+        found.predictions = self.predictions[part]
+        found.matrix = None if self.matrix is None else self.matrix[part]
+        found._confidence = None if self._confidence is None else self._confidence[part]
+        found._oddities = self._oddities
+        found._odd = None if self._odd is None else self._odd[part]
+        return found
 
 
 class Answering:
@@ -88,30 +87,23 @@ class Answering:
         self._caught = caught
         self._answers = Answers(metadata, columns)
         self._oddities = Oddities(metadata, low_confidence=low_confidence)
-        self._explained: tuple[Group, ...] = tuple(
-            group for group in ("input", "output") if group in columns.groups
-        )
-        self.raw_outputs = "embedding" in columns.groups
+        self._described = "input" in columns.groups
 
     def answer(self, arrays: Mapping[str, NDArray[Any]], explained: bool) -> Answered:
         """The answer to a batch; when it is to be `explained`, with predictions and columns."""
         outputs = self._predictor.predict(arrays)
         if not explained:
-            return Answered(outputs, None, [], self._oddities, None)
-        matrices, odd = self._matrices(arrays, outputs), None
-        if matrices is not None:
-            odd = self._oddities.odd(matrices.get("input"), matrices.get("output"))
-        return Answered(outputs, matrices, self._answers.predictions(outputs), self._oddities, odd)
+            return Answered(outputs, [], None, None, self._oddities)
+        predictions = self._answers.predictions(outputs)
+        confidence = self._answers.confidence(predictions)
+        return Answered(outputs, predictions, self._matrix(arrays), confidence, self._oddities)
 
-    def _matrices(
-        self, inputs: Mapping[str, NDArray[Any]], outputs: Arrays
-    ) -> dict[Group, Floats] | None:
+    def _matrix(self, inputs: Mapping[str, NDArray[Any]]) -> Floats | None:
         """Columns that the warnings need now, and the monitor later."""
-        found: dict[Group, Floats] = {}
+        if not self._described:
+            return None
         try:
-            for group in self._explained:
-                found[group] = self._columns.matrix(group, inputs if group == "input" else outputs)
+            return self._columns.matrix("input", inputs)
         except Exception as error:
             self._caught("extract", error)
             return None
-        return found

@@ -27,6 +27,10 @@ class Answers:
     def __init__(self, metadata: ModelMetadata, columns: Columns) -> None:
         self._names = [spec.name for spec in metadata.outputs]
         self._parts = dict(columns.part("output"))
+        self._sure = next(
+            (name for name in self._names if isinstance(self._parts.get(name), Classification)),
+            None,
+        )
 
     def predictions(self, outputs: Mapping[str, NDArray[Any]]) -> list[Answer]:
         """One answer a row; with several outputs, what each says stands under its name."""
@@ -35,6 +39,14 @@ class Answers:
             return several[0]
         rows = zip(*several, strict=True)
         return [dict(zip(self._names, row, strict=True)) for row in rows]
+
+    def confidence(self, predictions: list[Answer]) -> Floats | None:
+        """How sure the first classification is, of each row; None where there is none."""
+        if self._sure is None:
+            return None
+        several = len(self._names) > 1
+        rows = (each[self._sure] if several else each for each in predictions)
+        return np.array([each["confidence"] for each in rows], np.float64)
 
     def _output(self, name: str, array: NDArray[Any]) -> list[Answer]:
         part = self._parts.get(name)
@@ -89,31 +101,27 @@ class Oddities:
         self._high = np.array(
             [each.high if ok else np.inf for each, ok in zip(columns, number, strict=True)], float
         )
-        outputs = metadata.reference.layout.columns.get("output", ())
-        tops = [at for at, name in enumerate(outputs) if name.endswith("top_probability")]
-        self._top = tops[0] if tops else None
         self._limit = low_confidence
         self._most = most
 
-    def odd(self, inputs: Floats | None, outputs: Floats | None) -> NDArray[np.bool_] | None:
-        """Which rows have a warning; None where there is no column to tell by."""
+    def odd(self, inputs: Floats | None, confidence: Floats | None) -> NDArray[np.bool_] | None:
+        """Which rows have a warning; None where there is nothing to tell by."""
         found: NDArray[np.bool_] | None = None
         if inputs is not None and inputs.shape[1] == len(self._names):
             with np.errstate(invalid="ignore"):
                 # Not within, rather than outside: that is true of a missing value too.
                 found = ~((inputs >= self._low) & (inputs <= self._high)).all(axis=1)
-        if outputs is not None and self._top is not None and self._limit is not None:
-            low = outputs[:, self._top] < self._limit
+        if confidence is not None and self._limit is not None:
+            low = confidence < self._limit
             found = low if found is None else found | low
         return found
 
-    def warnings(self, inputs: Floats | None, outputs: Floats | None) -> list[Warning_]:
-        """The warnings about the rows of the column matrices, where there are such."""
+    def warnings(self, inputs: Floats | None, confidence: Floats | None) -> list[Warning_]:
+        """The warnings about the rows of a column matrix, and about their confidence."""
         found: list[Warning_] = []
-        if outputs is not None and self._top is not None and self._limit is not None:
-            for row in np.flatnonzero(outputs[:, self._top] < self._limit).tolist():
-                confidence = float(outputs[row, self._top])
-                message = f"confidence {confidence:.3f} is under {self._limit:g}"
+        if confidence is not None and self._limit is not None:
+            for row in np.flatnonzero(confidence < self._limit).tolist():
+                message = f"confidence {float(confidence[row]):.3f} is under {self._limit:g}"
                 found.append(_warning("low_confidence", row, "confidence", message))
         if inputs is not None and inputs.shape[1] == len(self._names):
             with np.errstate(invalid="ignore"):

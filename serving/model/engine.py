@@ -99,12 +99,11 @@ class Engine(Watched):
         except Exception:
             self.monitor.after(seen, failed=True)
             raise
-        if answered.matrices is not None:
-            seen.matrices = answered.matrices
+        if answered.matrix is not None:
+            seen.matrices = {"input": answered.matrix}
+            # The hooks' copy of an array is needed only where no columns stand for it.
             seen.inputs = None
-        # The hooks' copy of an array is needed only where no column matrix stands for it.
-        raw = answered.matrices is None or self._answering.raw_outputs
-        self.monitor.after(seen, answered.outputs if raw else None)
+        self.monitor.after(seen, answered.outputs)
         if request_id is not None:
             self.remember(request_id, answered.outputs, answered.predictions)
         return answered

@@ -45,8 +45,10 @@ def test_outputs_that_nothing_explains_are_given_as_they_are():
 
 def warnings(row, outputs=None, limit: float | None = 0.3):
     inputs = COLUMNS.matrix("input", {"x": np.array([row], np.float32)})
-    matrix = None if outputs is None else COLUMNS.matrix("output", {"logits": np.array([outputs])})
-    return Oddities(METADATA, low_confidence=limit).warnings(inputs, matrix)
+    answers, confidence = Answers(METADATA, COLUMNS), None
+    if outputs is not None:
+        confidence = answers.confidence(answers.predictions({"logits": np.array([outputs])}))
+    return Oddities(METADATA, low_confidence=limit).warnings(inputs, confidence)
 
 
 def test_values_outside_of_the_reference_are_named_with_its_range():
