@@ -6,8 +6,9 @@ import math
 from pathlib import Path
 from typing import Any
 
-from .clean import ALPHAS
+from .clean import ALPHAS, TOGETHER
 from .markdown import table
+from .populations import ALONE
 
 TEXT = """## No more false alarms than promised
 
@@ -53,5 +54,11 @@ def _row(setting: dict[str, Any], rate: dict[str, Any]) -> list[str]:
 
 
 def _ordered(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Single signals first, then all together, bursts, day and night."""
-    return found[::-1]
+    """Single signals first, then all together, then what hangs together in time."""
+    names = [*ALONE, TOGETHER]
+
+    def place(each: dict[str, Any]) -> tuple[int, int]:
+        name = each["traffic"]
+        return (names.index(name) if name in names else len(names)), each["reference"]
+
+    return sorted(found, key=place)

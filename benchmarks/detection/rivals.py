@@ -155,6 +155,7 @@ def _windows(values: Floats, rows: int) -> Floats:
 
 RIVALS: dict[str, Rival] = {
     "ADWIN": adwin(0.002),
+    "ADWIN, strict": adwin(0.0001),
     "PageHinkley": page_hinkley(),
     "KS 50": ks(50, TESTED),
     "KS 500": ks(500, TESTED),
