@@ -45,6 +45,13 @@ def for_seconds(seconds: float, each: float = 0.2) -> None:
         time.sleep(min(each, left))
 
 
+def trouble(server, seconds: float) -> None:
+    """Lets the load run on for that long, in which the service says what is wrong."""
+    end = time.monotonic() + seconds
+    assert served.until(lambda: server.get("/readyz").json()["degraded"], max(seconds, 15))
+    for_seconds(end - time.monotonic())
+
+
 def settled(server, least: int) -> int:
     """The total of `/drift`, at least `least`, once nothing is under way any more."""
     counted(server, least)
@@ -101,9 +108,7 @@ def test_redis_away_and_then_slow_fails_no_prediction_and_loses_no_count(serve, 
         try:
             served.until(lambda: load.answered > 50)
             redis.stop()
-            for_seconds(AWAY / 2)
-            assert served.until(lambda: server.get("/readyz").json()["degraded"], 15)
-            for_seconds(AWAY / 2)
+            trouble(server, AWAY)
             redis.start()
             served.until(lambda: server.get("/readyz").json()["degraded"] == [], 20)
             redis.signal(signal.SIGSTOP)  # there, but without a word
@@ -133,15 +138,13 @@ def test_a_state_file_locked_and_then_a_full_disk_lose_no_count(serve, tmp_path)
         served.until(lambda: load.answered > 50)
         other = sqlite3.connect(tmp_path / "state.db", isolation_level=None, timeout=20)
         other.execute("BEGIN IMMEDIATE")
-        for_seconds(LOCKED)
-        assert served.until(lambda: server.get("/readyz").json()["degraded"], 15)
+        trouble(server, LOCKED)
         other.execute("ROLLBACK")
         other.close()
         served.until(lambda: server.get("/readyz").json()["degraded"] == [], 20)
         for pid in server.workers():  # as good as a full disk
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (1_024, free))
-        for_seconds(LOCKED if MINUTE else 2.0)
-        assert served.until(lambda: server.get("/readyz").json()["degraded"], 15)
+        trouble(server, LOCKED if MINUTE else 2.0)
         for pid in server.workers():
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (free, free))
     finally:
