@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftline.metadata.signals import Floats
+from driftline.metadata.signals import Floats, Ints
 
 from .allan import LENGTHS, allan, around, lengths
 from .block import Block
@@ -44,7 +44,8 @@ def inflation(panel: Panel, ring: Ring, assumed: Floats) -> tuple[Floats, bool]:
     found = np.ones(panel.size)
     flat = ring.cells.astype(np.float64)
     for block in panel.blocks:
-        found[block.where] = _block_inflation(block, block.gather(flat))
+        counts = block.gather(flat)
+        found[block.where] = _block_inflation(block, counts, panel.pools[block.where])
     follows = panel.main >= 0
     found[follows] = np.maximum(found[follows], found[panel.main[follows]])
     return stepped(found), False
@@ -80,16 +81,17 @@ def ceiling(panel: Panel, slow: Ring | None) -> Floats:
     return found
 
 
-def _block_inflation(block: Block, counts: Floats) -> Floats:
+def _block_inflation(block: Block, counts: Floats, pools: Ints | None = None) -> Floats:
     """The largest of: short blocks' upper estimates; each sure excess; where it tends to.
 
     Blocks longer than the ring can judge are asked only where the excess is sure and has grown with
     each doubling before: there bursts outlast buckets. A single change does not do so, for it is
-    left out of the short blocks.
+    left out of the short blocks. `pools` (``[T]``) says which signals share their bursts.
     """
     buckets = counts.shape[1]
     table, found = quiet(buckets), np.ones(len(counts))
     busy = np.flatnonzero((counts.sum(axis=1) > 0).sum(axis=1) > 1)
+    pools = np.arange(len(counts)) if pools is None else pools
     usual = lengths(buckets)
     for level in _levels(block) if len(busy) else ():
         rows = busy
@@ -103,9 +105,11 @@ def _block_inflation(block: Block, counts: Floats) -> Floats:
             mean, deviation, high = table[level, length]
             excess = allan(cells, length) / mean
             best = found[rows]
+            base, own = _pooled(excess, pools[rows], deviation)
             if length <= SHORT:
-                best = np.maximum(best, excess * (1 + UPPER * deviation))
-            sure = excess > high
+                best = np.maximum(best, base * (1 + UPPER * own * deviation))
+            # Of many signals some are beyond the 99 % point by chance; then a higher one counts.
+            sure = excess > 1 + (high - 1) * (1 + (1 - own) / 4)
             best = np.where(sure, np.maximum(best, SURE * excess), best)
             if length <= usual[-1]:
                 growing &= sure & (excess > GROWING * before)
@@ -113,6 +117,29 @@ def _block_inflation(block: Block, counts: Floats) -> Floats:
                 best = np.where(sure, np.maximum(best, excess * _onward(excess / before)), best)
             found[rows], before = best, excess
     return found
+
+
+def _pooled(excess: Floats, pools: Ints, deviation: float) -> tuple[Floats, Floats]:
+    """Excesses drawn to their pool's median, and the share of their own that is left.
+
+    Bursts come from the traffic and mostly touch all signals alike, so n signals together tell
+    them better than each alone: each is drawn n/(n + 4) of the way, on the log scale, to the
+    median; less its standard error, or, where it is surely above 1, with room for the modes. One
+    signal alone keeps what it is. A signal surely burstier than the others is caught by itself.
+    """
+    base, own = excess.copy(), np.ones(len(excess))
+    for pool in np.unique(pools):
+        here = pools == pool
+        number = int(here.sum())
+        if number > 1:
+            share = 4 / (number + 4)
+            # The standard error of a median of n.
+            error = 1.25 * deviation / np.sqrt(number)
+            middle = float(np.median(excess[here]))
+            middle = SURE * middle if middle > 1 + 3 * error else max(middle - error, 1.0)
+            base[here] = excess[here] ** share * middle ** (1 - share)
+            own[here] = share
+    return base, own
 
 
 def _onward(ratio: Floats) -> Floats:

@@ -11,7 +11,7 @@ from .block import block_of
 from .effect import Ruler
 from .evidence import Evidence
 
-FLAG_SHARE = 0.25
+FLAG_SHARE = 0.1
 
 
 class Panel:
@@ -29,6 +29,8 @@ class Panel:
             block_of(kind, reference.signals, layout.offsets, layout.total, where)
             for (kind, _), where in kinds.items()
         )
+        # Signals of one pool share their bursts (see `inflation`): one stream of traffic is one.
+        self.pools = np.zeros(self.size, dtype=np.int64)
         # For flags that say where a column's values lie: their column's main signal, else −1.
         self.main = np.full(self.size, -1)
         for position, each in enumerate(reference.signals):
@@ -39,8 +41,8 @@ class Panel:
                     self.main[position] = -1
         self.evidence = tuple(Evidence(block) for block in self.blocks)
         self.rulers = tuple(Ruler(block, reference.signals) for block in self.blocks)
-        # In the overall mean a flag counts a quarter of a main signal: there are two or three
-        # beside each column, and most never stir.
+        # In the overall mean a flag counts a tenth of a main signal: there are two or three
+        # beside each column, most never stir, and those that do bring much evidence at once.
         share = np.where(self.flags, FLAG_SHARE, 1.0)
         self.shares: Floats = share / share.sum()
 

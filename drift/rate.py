@@ -66,9 +66,3 @@ class Rate:
             index = back = np.arange(len(law))
         law = law[index]
         return law // len(scales), scales[law % len(scales)], outcome[index], back
-
-
-def log_rise(weights: Floats, counts: Floats, inflation: Floats) -> Floats:
-    """ln E that rates rose, ``[T, B]``, for weights ``[T, 2]`` (false, true); as `Rate`."""
-    where = np.arange(len(weights))
-    return Rate(Block("flag", where, where[:, None] * 2 + np.arange(2), weights))(counts, inflation)
