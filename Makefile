@@ -7,7 +7,7 @@ ROOMS  := metadata drift train_side serving
 CODE   := $(ROOMS) tests $(wildcard examples benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help $(VENV) ns lint format test demo bench bench-detect bench-train bench-serve ops-demo pages-demo clean
+.PHONY: help $(VENV) ns lint format test demo bench bench-detect bench-train bench-serve soak ops-demo pages-demo clean
 
 help: ## list the targets
 	@grep -hE '^[$$().a-zA-Z_-]+:.*## ' $(MAKEFILE_LIST) | sed 's/^$$(VENV)/.venv/' \
@@ -50,6 +50,9 @@ bench-train: $(STAMP) ## what the callbacks add to a training step
 
 bench-serve: $(STAMP) ## requests a second: batched, unbatched, unwatched, and the bare route (needs wrk)
 	$(BIN)/python -m benchmarks.serve
+
+soak: $(STAMP) ## memory and files of a service under long, gentle load (MINUTES=30)
+	$(BIN)/python -m benchmarks.soak --minutes $(or $(MINUTES),30)
 
 ops-demo: $(STAMP) ## the service with Prometheus, Alertmanager and webhook receivers (KEEP=1 leaves them up)
 	KEEP=$(KEEP) $(BIN)/python -m examples.ops.demo
