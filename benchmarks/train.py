@@ -3,11 +3,14 @@
 Blocks of steps with the monitor, without it, and without it once more take turns in one training,
 so that a slow moment of the machine falls on all of them. Each block with the monitor is divided
 by the one without it that follows; the second one without it is the control, which shows what the
-machine's own noise makes of the same division. Two numbers are given of each:
+machine's own noise makes of the same division. Two quotients are given:
 
 - time: seconds by the clock;
 - work: seconds of processor time of all threads of the process, which other programs on the
-  machine do not add to.
+  machine add little to.
+
+Beside them stands what can be counted: processor time in the monitor's hooks and threads, and
+what reading the gradients has added to the steps that were read, as a share of all work.
 
 The monitor's first 100 free points are taken before the first block. Console, journal and
 TensorBoard files are on, as they are by default.
@@ -26,6 +29,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,19 +41,20 @@ WARM, ROUNDS, BLOCK_SECONDS, BATCH = 160, 30, 0.8, 64
 WITH, WITHOUT, CONTROL = "with", "without", "control"
 
 
+def _kinds() -> dict[str, list[float]]:
+    return {WITH: [], WITHOUT: [], CONTROL: []}
+
+
 @dataclass
 class Blocks:
     """Seconds by the clock and of the processor, a step, of each block."""
 
-    time: dict[str, list[float]] = field(
-        default_factory=lambda: {WITH: [], WITHOUT: [], CONTROL: []}
-    )
-    work: dict[str, list[float]] = field(
-        default_factory=lambda: {WITH: [], WITHOUT: [], CONTROL: []}
-    )
+    time: dict[str, list[float]] = field(default_factory=_kinds)
+    work: dict[str, list[float]] = field(default_factory=_kinds)
 
 
 def network(name: str) -> Any:
+    """The cell of that name."""
     from mindspore import nn
 
     if name == "cnn":
@@ -66,7 +71,7 @@ def network(name: str) -> Any:
         )
     widths = (784, 1024, 256, 10) if name == "mlp-1m" else (784, 2048, 2048, 2048, 10)
     cells: list[Any] = [nn.Flatten()]
-    for wide, narrow in zip(widths, widths[1:], strict=False):
+    for wide, narrow in pairwise(widths):
         cells += [nn.Dense(wide, narrow), nn.ReLU()]
     return nn.SequentialCell(*cells[:-1])
 
@@ -102,6 +107,7 @@ def measure(name: str, mode: str) -> dict[str, Any]:
         "ms": 1e3 * statistics.median(blocks.time[WITHOUT]),
         "time": quotients(blocks.time),
         "work": quotients(blocks.work),
+        "counted": turns.share,
         "every": turns.watched / max(record[0], 1),
         "deep": turns.watched / max(record[1], 1),
     }
@@ -116,7 +122,8 @@ def turning(monitor: Any) -> Any:
             super().__init__()
             self.blocks = Blocks()
             self.block = self.count = self.watched = 0
-            self.record = (0, 0)
+            self.record = self.first = (0, 0)
+            self.counted = self.elsewhere = self.share = 0.0
             self.what = WITH
             self.order: list[str] = []
             self.began = (0.0, 0.0)
@@ -134,11 +141,15 @@ def turning(monitor: Any) -> Any:
 
         def on_train_step_begin(self, run_context: Any) -> None:
             if self.what == WITH:
+                began = time.thread_time()
                 monitor.on_train_step_begin(run_context)
+                self.counted += time.thread_time() - began
 
         def on_train_step_end(self, run_context: Any) -> None:
             if self.what == WITH:
+                began = time.thread_time()
                 monitor.on_train_step_end(run_context)
+                self.counted += time.thread_time() - began
             self.count += 1
             if not self.block:
                 if self.count == WARM // 2:
@@ -152,25 +163,24 @@ def turning(monitor: Any) -> Any:
 
         def turn(self, run_context: Any) -> None:
             """Ends a block, and begins the next one when all that was launched has run."""
-            if run_context is not None:
+            session = monitor._training.session
+            taken = (session.sampler.light.taken, session.sampler.deep.taken)
+            elsewhere = session.desk.cpu + session.sampler._deep_cost
+            if run_context is None:
+                self.first, self.elsewhere, self.counted = taken, elsewhere, 0.0
+            else:
                 run_context.original_args().net_outputs.asnumpy()
                 seconds, work = (end - begin for end, begin in zip(now(), self.began, strict=True))
                 self.blocks.time[self.what].append(seconds / self.block)
                 self.blocks.work[self.what].append(work / self.block)
-                sampler = monitor._training.session.sampler
                 if self.what == WITH:
                     self.watched += self.block
-                    self.record = (
-                        sampler.light.taken - self.first[0],
-                        sampler.deep.taken - self.first[1],
-                    )
-            else:
-                sampler = monitor._training.session.sampler
-                self.first = (sampler.light.taken, sampler.deep.taken)
-            if not self.order:
-                self.order = [WITH, WITHOUT, CONTROL]
+                self.record = (taken[0] - self.first[0], taken[1] - self.first[1])
+                own = self.counted + elsewhere - self.elsewhere
+                self.share = own / (sum(self.blocks.work[WITH]) * self.block)
+            self.order = self.order or [WITH, WITHOUT, CONTROL]
             self.what = self.order.pop(0)
-            monitor._training.session.pause()
+            session.pause()
             if len(self.blocks.time[CONTROL]) == ROUNDS and run_context is not None:
                 run_context.request_stop()
             self.count = 0
@@ -183,6 +193,7 @@ def turning(monitor: Any) -> Any:
 
 
 def now() -> tuple[float, float]:
+    """Seconds by the clock, and of the processor."""
     return time.perf_counter(), time.process_time()
 
 
@@ -196,6 +207,7 @@ def quotients(seconds: dict[str, list[float]]) -> dict[str, list[float]]:
 
 
 def main() -> None:
+    """Each network in each mode in a process of its own, or the one that is named."""
     if len(sys.argv) == 3:
         print(json.dumps(measure(sys.argv[1], sys.argv[2])))
         return
@@ -224,22 +236,25 @@ HEAD = (
     f"{BATCH}, one thread for operators); given are the median quotients of neighbouring blocks "
     "and, in brackets, their quartiles. The control is a block without the monitor divided by "
     "another one without it: what differs from 1 there is the machine's noise. Work is processor "
-    "time of all threads.",
+    "time of all threads. Counted is the processor time in the monitor's hooks and threads, with "
+    "what reading gradients has added to steps, as a share of all work.",
     "",
     f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}.",
     "",
     "| network | mode | step | time with / without | control | work with / without | control "
-    "| a point every | gradients every |",
-    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    "| counted | a point every | gradients every |",
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
 )
 
 
 def row(words: str, mode: str, found: dict[str, Any]) -> str:
+    """A line of the table."""
     cells = [words, mode, f"{found['ms']:.2f} ms"]
     for what in ("time", "work"):
         for which in (WITH, CONTROL):
             low, middle, high = found[what][which]
             cells.append(f"{middle:.3f} ({low:.3f}–{high:.3f})")
+    cells.append(f"{found['counted']:.2%}")
     cells += [f"{found['every']:.1f} steps", f"{found['deep']:.0f} steps"]
     return "| " + " | ".join(cells) + " |"
 

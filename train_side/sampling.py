@@ -12,6 +12,8 @@ Depth = Literal["none", "light", "deep"]
 
 FREE_LIGHT, FREE_DEEP, FIRST_DEEP, APART = 100, 5, 2, 10
 LONGEST = 1.0
+# Of the budget, for each depth; the rest is for what each step costs, looked at or not.
+SHARE = 0.35
 SEVERAL_RANKS = 50
 WIDEST = 10_000
 
@@ -27,11 +29,11 @@ class Sampler:
     """
 
     def __init__(self, sampling: Sampling, *, ranks: int = 1) -> None:
-        self.light = Pace(sampling.budget * 0.4, free=FREE_LIGHT, longest=LONGEST)
-        self.deep = Pace(sampling.budget * 0.4, free=FREE_DEEP, purse=0.2)
+        self.light = Pace(sampling.budget * SHARE, free=FREE_LIGHT, longest=LONGEST)
+        self.deep = Pace(sampling.budget * SHARE, free=FREE_DEEP, purse=0.2)
         self._every = sampling.every
         self._deep_every = sampling.deep_every
-        self._share = sampling.budget * 0.4
+        self._share = sampling.budget * SHARE
         self._agrees = ranks > 1 and self._deep_every is None
         if self._agrees:
             self._deep_every = SEVERAL_RANKS

@@ -20,7 +20,7 @@ class Loss(Probe):
 
     Further scalars of the outputs are parts of it: ``loss/1``, ``loss/2``, …, or by name from a
     mapping. The tuples of loss-scaling cells and of mindformers are known and read as what they
-    are: ``loss_scale``, ``overflow`` (1 where the step was skipped), ``grad_norm``.
+    are: ``loss_scale``, ``overflow`` (1 where the step was skipped), ``lr``, ``grad_norm``.
 
     `perplexity` is exp(loss), for batches whose last part has integers on two axes (tokens), or
     always with `language`.
@@ -57,8 +57,8 @@ def _named(outputs: Any) -> dict[str, float]:
         return {} if loss is None else {"loss": loss}
     if len(outputs) >= 3 and _is_flag(outputs[1]):
         return _scaled(outputs)
-    names = ["loss", *(f"loss/{index}" for index in range(1, len(outputs)))]
-    return _parts(dict(zip(names, outputs, strict=True)))
+    parts = {f"loss/{index}" if index else "loss": part for index, part in enumerate(outputs)}
+    return _parts(parts)
 
 
 def _parts(outputs: Mapping[str, Any]) -> dict[str, float]:
@@ -77,7 +77,7 @@ def _parts(outputs: Mapping[str, Any]) -> dict[str, float]:
 
 def _scaled(outputs: Any) -> dict[str, float]:
     """(loss, overflow, scale) of MindSpore; mindformers adds learning rate and global norm."""
-    names = ("loss", "overflow", "loss_scale", "learning_rate", "grad_norm")
+    names = ("loss", "overflow", "loss_scale", "lr", "grad_norm")
     values = {}
     for name, part in zip(names, outputs, strict=False):
         value = scalar(part)
