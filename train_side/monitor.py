@@ -10,6 +10,7 @@ from typing import Any
 
 from mindspore.train.callback import Callback
 
+from driftline.metadata.errors import SettingError
 from driftline.metadata.quality import Health
 
 from .ending import report_on
@@ -52,6 +53,9 @@ class TrainingMonitor(Callback):
         sinks: where points go beside journal and board, if not to the default places.
         policies: what is done for a rule, by its kind, if not only to log it.
         settings: how it works.
+
+    Raises:
+        SettingError: policies for a rule that there is none of.
     """
 
     def __init__(
@@ -79,6 +83,11 @@ class TrainingMonitor(Callback):
             sinks=places,
             policies=dict(policies or {}),
         )
+        known = {rule.kind for rule in self._plan.rules}
+        for kind in self._plan.policies:
+            if kind not in known:
+                reason = f"there is no rule {kind!r}; there are {', '.join(sorted(known))}"
+                raise SettingError("policies", reason)
         self._fence = Fence()
         self._entered = 0
         self._lives = self._epochs = 0

@@ -18,6 +18,9 @@ class GradientNorms(Probe):
     They are the gradients that the optimizer received: after clipping and averaging over ranks,
     divided by a fixed loss scale, absent for a step that was skipped on overflow. Of more than 256
     parameters those of one cell stand together, under the cell's name.
+
+    In graph mode the training step is compiled once more for it, before the second step; where
+    that takes too long, give `TrainingMonitor` the other probes only.
     """
 
     kind = "gradient_norms"
