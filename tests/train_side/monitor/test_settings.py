@@ -14,19 +14,19 @@ from driftline.train_side.settings import MonitorSettings, Sampling
 
 @pytest.mark.parametrize("budget", [0.0, -1.0, 1.5])
 def test_a_budget_is_a_share(budget: float) -> None:
-    with pytest.raises(SettingError, match="^budget"):
+    with pytest.raises(SettingError, match=r"^budget"):
         Sampling(budget=budget)
 
 
 @pytest.mark.parametrize("name", ["every", "deep_every"])
 def test_intervals_are_at_least_one(name: str) -> None:
-    with pytest.raises(SettingError, match=f"^{name}"):
+    with pytest.raises(SettingError, match=rf"^{name}"):
         Sampling(**{name: 0})
 
 
 @pytest.mark.parametrize("run", ["", "a/b", "a" * 101, "..", "a b"])
 def test_a_run_has_a_name_that_an_address_can_hold(run: str) -> None:
-    with pytest.raises(SettingError, match="^run"):
+    with pytest.raises(SettingError, match=r"^run"):
         MonitorSettings(run=run)
 
 
