@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-import math
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from driftline.metadata.errors import InputError
 from driftline.metadata.quality import Health
@@ -34,9 +35,8 @@ class ModelTraining:
         self.stopped = self.deep = False
         self.network = _inference_network(params)
         self._params = params
-        self._sinks_data = bool(params.get("dataset_sink_mode"))
         self._tap = GradientTap(params.get("train_network"), params.get("optimizer"))
-        if self._sinks_data:
+        if params.get("dataset_sink_mode"):
             # There the training cell is wrapped once more after this, and one call runs many steps.
             self._tap.error = RuntimeError("steps are not seen one by one in data sink mode")
         steps = int(params.get("epoch_num") or 0) * int(params.get("batch_num") or 0)
@@ -116,7 +116,7 @@ class ModelTraining:
         metrics = {
             name if name.startswith("eval") else f"eval_{name}": float(value)
             for name, value in dict(results).items()
-            if isinstance(value, int | float) and math.isfinite(value)
+            if isinstance(value, int | float | np.number)  # not a confusion matrix
         }
         self.session.epoch(self.epoch_number(params), self.step_number, metrics)
 
