@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftline.metadata.counts import COUNT, MEAN
+from driftline.metadata.counts import COUNT, LARGEST, MEAN
 from driftline.metadata.reference import SignalReference
 from driftline.metadata.signals import Continuous, Floats, Ints
 
@@ -141,7 +141,7 @@ def positions(each: SignalReference) -> Floats:
     """
     partition = each.signal.partition
     assert isinstance(partition, Continuous)
-    edges = np.asarray(partition.edges)
+    edges = np.clip(np.asarray(partition.edges), -LARGEST, LARGEST)
     if len(edges) < 2:
         return np.repeat(edges, 2) if len(edges) else np.zeros(1)
     inner = edges[:-1] / 2 + edges[1:] / 2
@@ -163,7 +163,7 @@ def means(moments: Floats) -> Floats:
 
 def six_digits(values: Floats) -> Floats:
     """Values rounded to six significant digits."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         power = 10.0 ** (5 - np.floor(np.log10(np.abs(values))))
         rounded = np.round(values * power) / power
     return np.where(np.isfinite(power) & np.isfinite(rounded), rounded, values)

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.special import logsumexp, ndtri
 
 from driftline.drift.evidence import log_evidence
-from driftline.drift.ordered import LOCATION, POLYA, SCALE
+from driftline.drift.ordered import LOCATION, POLYA, SCALE, WEIGHTS
 from driftline.drift.rate import NEAR
 from driftline.drift.unordered import SPREADS
 from driftline.metadata.reference import SignalReference
@@ -41,10 +41,10 @@ def ordered_by_scipy(weights: np.ndarray, counts: np.ndarray) -> float:
     logs = []
     for theta in LOCATION:
         q = shares * np.exp(theta * scores)
-        logs.append(np.log(0.5 / 8) + stats.multinomial.logpmf(counts, m, q / q.sum()))
+        logs.append(stats.multinomial.logpmf(counts, m, q / q.sum()))
     for theta in SCALE:
         q = shares * np.exp(theta * (scores**2 - 1) / np.sqrt(2))
-        logs.append(np.log(0.2 / 6) + stats.multinomial.logpmf(counts, m, q / q.sum()))
+        logs.append(stats.multinomial.logpmf(counts, m, q / q.sum()))
     for most, spread in POLYA:
         group = np.minimum((middles * most).astype(int), most - 1)
         used = np.unique(group)
@@ -56,9 +56,9 @@ def ordered_by_scipy(weights: np.ndarray, counts: np.ndarray) -> float:
             law = stats.dirichlet_multinomial.logpmf(coarse, kappa * mass, m)
         law -= coefficient(coarse)
         inside = np.sum(counts * np.log(shares / mass[np.searchsorted(used, group)]))
-        logs.append(np.log(0.3 / 5) + law + inside + coefficient(counts))
+        logs.append(law + inside + coefficient(counts))
     null = stats.dirichlet_multinomial.logpmf(counts, weights, m)
-    return float(logsumexp(logs) - null)
+    return float(logsumexp(logs, b=WEIGHTS) - null)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,169 @@
+"""Inflation: bursts are told from bucket counts alone, and do not cry wolf."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+
+from driftline.drift import Ring, judge
+from driftline.drift.allan import allan, lengths, two_sample
+from driftline.drift.detector import trace
+from driftline.drift.inflation import ceiling, inflation
+from driftline.drift.panel import Panel
+from driftline.drift.quiet import GRID, QUIET, quiet, simulate
+from driftline.metadata.reference import Reference
+
+STREAMS, BUCKETS, ROWS, RING = 40, 140, 50, 60
+ALPHA = 1e-3
+
+
+def bursty(random: np.random.Generator, rho: float, rows: int, columns: int) -> np.ndarray:
+    """Standard normal AR(1) columns that start in their stationary law."""
+    noise = random.normal(size=(rows, columns))
+    first = rho * random.normal(size=(1, columns))
+    values, _ = lfilter([np.sqrt(1 - rho**2)], [1, -rho], noise, axis=0, zi=first)
+    return np.asarray(values)
+
+
+def cells_of(reference: Reference, rows: np.ndarray) -> np.ndarray:
+    batches = rows.reshape(-1, ROWS, rows.shape[1])
+    return np.stack([reference.layout.count("input", each).cells for each in batches])
+
+
+def ring_of_cells(cells: np.ndarray, width: int = 60) -> Ring:
+    starts = width * np.arange(len(cells), dtype=np.int64)
+    return Ring(width, starts, cells, np.zeros((len(cells), 1), np.int64), np.zeros((1, 1, 5)))
+
+
+def apart(reference: Reference) -> Panel:
+    """A panel whose columns are streams of their own: none tells of another's bursts."""
+    panel = Panel(reference)
+    columns = {each.signal.column: at for at, each in enumerate(reference.signals)}
+    panel.pools = np.array([columns[each.signal.column] for each in reference.signals])
+    return panel
+
+
+def joint(panel: Panel, reference: Reference, cells: np.ndarray) -> np.ndarray:
+    """ln of the mean M of each column's signals after the last bucket, ``[columns]``."""
+    ring = ring_of_cells(cells[-RING:])
+    factor, assumed = inflation(panel, ring, np.ones(panel.size))
+    assert not assumed
+    log_m = trace(panel, ring, factor, 0.0).later[:, 0]
+    names = [each.signal.column for each in reference.signals]
+    return np.array(
+        [
+            np.logaddexp.reduce((log_m + np.log(panel.shares))[where])
+            - np.log(panel.shares[where].sum())
+            for column in dict.fromkeys(names)
+            if len(where := np.flatnonzero([name == column for name in names]))
+        ]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9, 0.98])
+def test_bursts_without_drift_alarm_no_more_than_promised(fit, rho: float) -> None:
+    """Streams of 140 buckets, looked at every fourth from the twentieth on."""
+    random = np.random.default_rng([5, round(100 * rho)])
+    reference = fit(random.normal(size=(4991, STREAMS)))
+    panel = apart(reference)
+    cells = cells_of(reference, bursty(random, rho, BUCKETS * ROWS, STREAMS))
+    alarmed = np.zeros(STREAMS, dtype=bool)
+    for last in range(20, BUCKETS + 1, 4):
+        alarmed |= joint(panel, reference, cells[:last]) >= -np.log(ALPHA)
+    promised = 1 - np.exp(-ALPHA * (BUCKETS - 19))
+    assert alarmed.mean() <= promised + 3 * np.sqrt(promised * (1 - promised) / STREAMS)
+
+
+@pytest.mark.parametrize(("rho", "longest"), [(0.0, 3), (0.5, 8), (0.9, 24)])
+def test_a_real_change_in_bursts_is_found(fit, rho: float, longest: int) -> None:
+    """Half of the streams see 1 σ within 50 / 100 / 600 requests, as statistics.md has it, or
+    within twice that."""
+    random = np.random.default_rng([6, round(100 * rho)])
+    reference = fit(random.normal(size=(4991, 12)))
+    panel = apart(reference)
+    rows = bursty(random, rho, 110 * ROWS, 12)
+    rows[80 * ROWS :] += 1
+    cells = cells_of(reference, rows)
+    found = joint(panel, reference, cells[: 80 + longest]) >= -np.log(ALPHA)
+    assert np.median(found) == 1
+
+
+def test_a_change_that_stays_does_not_hide_itself(fit) -> None:
+    """With the change in the middle of the ring, F is hardly larger and the evidence stays."""
+    random = np.random.default_rng(7)
+    reference = fit(random.normal(size=(4991, 12)))
+    panel = apart(reference)
+    rows = random.normal(size=(60 * ROWS, 12))
+    rows[30 * ROWS :] += 1
+    assert (joint(panel, reference, cells_of(reference, rows)) > 40).mean() > 0.9
+
+
+def test_signals_of_one_stream_tell_its_bursts_together(fit) -> None:
+    """Twenty quiet signals hardly pay for the caution that one alone has to pay for."""
+    random = np.random.default_rng(8)
+    reference = fit(random.normal(size=(4991, 20)))
+    cells = cells_of(reference, random.normal(size=(RING * ROWS, 20)))
+    together, _ = inflation(Panel(reference), ring_of_cells(cells), np.ones(60))
+    alone, _ = inflation(apart(reference), ring_of_cells(cells), np.ones(60))
+    assert np.median(together[::3]) < 1.15 < np.median(alone[::3])
+    assert together[::3].mean() < alone[::3].mean()
+
+
+def test_one_bursty_signal_among_quiet_ones_is_caught_by_itself(fit) -> None:
+    random = np.random.default_rng(9)
+    reference = fit(random.normal(size=(4991, 10)))
+    rows = random.normal(size=(RING * ROWS, 10))
+    rows[:, 3] = bursty(random, 0.9, RING * ROWS, 1)[:, 0]
+    factor, _ = inflation(Panel(reference), ring_of_cells(cells_of(reference, rows)), np.ones(30))
+    assert factor[9] > 10
+    assert factor[11] == factor[9], "its out-of-range flag comes in the same bursts"
+    assert np.delete(factor[::3], 3).max() < 3
+
+
+def test_few_buckets_leave_the_setting_and_the_sentence_says_so(normal, ring) -> None:
+    random = np.random.default_rng(10)
+    few = judge(normal, ring(normal, list(random.normal(size=(19, 50, 4)))))
+    many = judge(normal, ring(normal, list(random.normal(size=(20, 50, 4)))))
+    assert few.independent
+    assert "assumes independent requests" in few.sentence
+    assert not many.independent
+    assert "assumes" not in many.sentence
+
+
+def test_hours_that_differ_limit_what_one_of_them_can_say(fit) -> None:
+    """A day and night of ±0.3 σ: an hour weighs no more than the difference between hours."""
+    random = np.random.default_rng(11)
+    hours = np.arange(72)
+    swing = 0.3 * np.sin(2 * np.pi * hours / 24)
+    reference = fit(random.normal(size=(5000, 1)) + 0.3 * np.sin(random.uniform(0, 6.3, (5000, 1))))
+    rows = random.normal(size=(72, 3000, 1)) + swing[:, None, None]
+    cells = np.stack([reference.layout.count("input", each).cells for each in rows])
+    limit = ceiling(Panel(reference), ring_of_cells(cells, 3600))
+    assert 5 < limit[0] < 60
+    assert np.isinf(limit[1])
+    assert np.isinf(ceiling(Panel(reference), ring_of_cells(cells[:20], 3600))).all()
+
+
+def test_the_two_sample_statistic_averages_one_without_bursts() -> None:
+    random = np.random.default_rng(12)
+    first = random.multinomial(30, [0.2, 0.3, 0.5], size=20_000).astype(float)
+    second = random.multinomial(50, [0.2, 0.3, 0.5], size=20_000).astype(float)
+    assert two_sample(first, second).mean() == pytest.approx(1, abs=0.03)
+
+
+def test_empty_buckets_say_nothing() -> None:
+    cells = np.zeros((1, 30, 2))
+    assert allan(cells, 1)[0] == pytest.approx(1)
+
+
+def test_a_longer_ring_can_judge_longer_blocks() -> None:
+    assert [lengths(buckets) for buckets in (20, 60, 168)] == [(1, 2), (1, 2, 4), (1, 2, 4, 8)]
+
+
+def test_the_stored_table_is_what_its_function_makes() -> None:
+    assert simulate(grid=(24,))[24] == QUIET[24]
+    assert tuple(QUIET) == GRID
+    assert quiet(23) is QUIET[20]
+    assert quiet(1000) is QUIET[168]
