@@ -87,9 +87,14 @@ def _scalar(spec: TensorSpec) -> Json:
     if spec.dtype.startswith(("int", "uint")):
         bounds = np.iinfo(spec.dtype)
         return {"type": "integer", "minimum": int(bounds.min), "maximum": int(bounds.max)}
-    largest = float(np.finfo(spec.dtype).max)
+    largest = np.finfo(spec.dtype).max
+    # What is rounded to the largest number is taken; what is rounded beyond it is not.
+    with np.errstate(over="ignore"):
+        bound = float(largest) + float(np.spacing(largest)) / 2
     kind: Any = ["number", "null"] if spec.allow_missing else "number"
-    return {"type": kind, "minimum": -largest, "maximum": largest}
+    if not np.isfinite(bound):
+        return {"type": kind, "minimum": -float(largest), "maximum": float(largest)}
+    return {"type": kind, "exclusiveMinimum": -bound, "exclusiveMaximum": bound}
 
 
 def _raw(preprocessing: Preprocessing, spec: TensorSpec) -> Json:
@@ -101,7 +106,7 @@ def _raw(preprocessing: Preprocessing, spec: TensorSpec) -> Json:
 def _row(table: TablePreprocessing, spec: TensorSpec) -> Json:
     optional = spec.allow_missing or bool(table.fill)
     scalar = _scalar(spec)
-    bounds = {name: scalar[name] for name in ("minimum", "maximum") if name in scalar}
+    bounds = {name: value for name, value in scalar.items() if name.endswith("imum")}
     found: Json = {}
     for field in table.fields:
         kinds = ["number", "boolean"] if isinstance(field, Number) else ["integer", "boolean"]

@@ -24,10 +24,11 @@ from driftline.serving.model.engine import Engine
 from driftline.serving.settings import load
 
 # Of each route and mode. By hand: CASES=150 pytest tests/serving/test_openapi.py -s
-CASES = int(os.environ.get("CASES", "4"))
+CASES = int(os.environ.get("CASES", "2"))
 # What JSON Schema cannot say: that a tensor's data are as many as its shape has places, and that a
 # span begins before it ends.
-RELATED = ("v2/models/{model}", "GET /drift")
+# Nor that no two items of feedback are of one request.
+RELATED = ("v2/models/{model}", "GET /drift", "POST /feedback")
 
 
 def _saved(count: int) -> bytes:
