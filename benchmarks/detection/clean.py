@@ -32,6 +32,8 @@ def tasks(scale: Scale) -> list[Task]:
     found += [Task(together, {"size": size, "windows": windows, "seed": 50}) for size in sizes]
     for seed, rho in enumerate(RHOS):
         found.append(Task(bursts, {"rho": rho, "windows": windows, "seed": 70 + seed}))
+    for seed, rho in enumerate(RHOS[1:]):
+        found.append(Task(mixed, {"rho": rho, "windows": windows, "seed": 80 + seed}))
     for seed, name in enumerate(ALONE):
         for size in REFERENCES:
             found.append(
@@ -66,6 +68,22 @@ def bursts(rho: float, windows: int, seed: int) -> Found:
 
     found = _run(batch, windows, [seed, 0], FIRST)
     return {"traffic": f"AR(1), ρ = {rho:g}", "reference": 2_000, **found}
+
+
+def mixed(rho: float, windows: int, seed: int) -> Found:
+    """Ten signals, two of which hang together in time; after the first 20 buckets."""
+
+    def batch(random: np.random.Generator) -> tuple[Fleet, Ints]:
+        references, counts = [], []
+        for _ in range(10):
+            references.append(fitted(random.standard_normal((2_000, 10)), ["number"] * 10, 0))
+            rows = random.standard_normal((BUCKETS * ROWS, 10))
+            rows[:, :2] = autoregressive(random, 2, BUCKETS * ROWS, rho).T
+            counts.append(count(references[-1], rows, ROWS))
+        return Fleet(references), np.concatenate(counts, axis=1)
+
+    found = _run(batch, windows, [seed, 0], FIRST)
+    return {"traffic": f"2 of 10 signals AR(1), ρ = {rho:g}", "reference": 2_000, **found}
 
 
 def together(size: int, windows: int, seed: int) -> Found:

@@ -48,6 +48,8 @@ class Fleet:
             columns += [replace(each, name=f"{index}/{each.name}") for each in reference.columns]
         whole = Reference("held_out", 0, tuple(columns), tuple(signals))
         self._panel = Panel(whole)
+        # Each stream tells its own bursts.
+        self._panel.pools = np.repeat(np.arange(len(references)), len(references[0].signals))
         self._log_shares = np.log(Panel.of(references[0]).shares)
         self._assumed = np.ones(self._panel.size)
 
