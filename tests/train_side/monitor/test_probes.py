@@ -133,6 +133,19 @@ def test_a_rate_that_is_given_counts() -> None:
     assert LearningRate().take(Step(1, 1)) == {}
 
 
+@pytest.mark.parametrize("groups", [1, 2])
+def test_the_newer_optimizers_tell_their_rate(groups: int) -> None:
+    first, *others = mlp().trainable_params()
+    parts = [{"params": [first], "lr": 0.05}, {"params": others}][-groups:]
+    optimizer = ms.experimental.optim.SGD(parts, lr=0.1)
+    probe, step = LearningRate(), Step(1, 1, optimizer=optimizer)
+    probe.begin(step)
+    rates = [0.05, 0.1][-groups:]
+    values = probe.take(step)
+    assert values["lr"] == pytest.approx(rates[0])
+    assert len(values) == (1 if groups == 1 else 3)
+
+
 def test_throughput_is_rows_over_seconds() -> None:
     step = Step(1, 1, timing=lambda: Timing(rows=640, steps=10, seconds=2.0, waiting=0.5))
     assert Throughput().take(step) == {

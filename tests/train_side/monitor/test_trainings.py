@@ -151,6 +151,33 @@ def test_a_schedule_is_read_as_the_step_used_it(mode: str, tmp_path: Path) -> No
     assert trained.series("lr") == pytest.approx(dict(enumerate(rates, start=1)), rel=1e-6)
 
 
+def test_a_schedule_that_is_a_cell_is_run_before_the_step(mode: str, tmp_path: Path) -> None:
+    def make():
+        network = mlp()
+        rate = nn.ExponentialDecayLR(0.1, 0.5, 10)
+        optimizer = nn.Momentum(network.trainable_params(), rate, 0.9)
+        return network, ms.Model(network, cross_entropy(), optimizer)
+
+    trained = train(tmp_path / "run", make=make, epochs=1)
+    expected = {step: 0.1 * 0.5 ** ((step - 1) / 10) for step in range(1, 11)}
+    assert trained.series("lr") == pytest.approx(expected, rel=1e-5)
+
+
+def test_scheduled_groups_have_a_rate_each(mode: str, tmp_path: Path) -> None:
+    rates = [0.1 / (step + 1) for step in range(20)]
+
+    def make():
+        network = mlp()
+        first, *others = network.trainable_params()
+        groups = [{"params": [first], "lr": 0.05}, {"params": others}]
+        optimizer = nn.Momentum(groups, rates, 0.9)
+        return network, ms.Model(network, cross_entropy(), optimizer)
+
+    trained = train(tmp_path / "run", make=make, epochs=1)
+    assert trained.series("lr/0")[4] == pytest.approx(0.05)
+    assert trained.series("lr/1")[4] == pytest.approx(0.025)
+
+
 def test_groups_have_a_rate_each(mode: str, tmp_path: Path) -> None:
     def make():
         network = mlp()
