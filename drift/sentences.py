@@ -44,11 +44,8 @@ def _overall_en(verdict: Verdict, width: int) -> str:
         )
     names = _list([each.name for each in changed], " and ", "{} and {} more")
     weight = "Drift" if verdict.state == "drift" else "A small change"
-    return (
-        f"{weight} in {names} since {_time(verdict.onset)}. {changed[0].sentence}{assumes}"
-        if changed[0].sentence
-        else f"{weight} in {names} since {_time(verdict.onset)}.{assumes}"
-    )
+    first = _signal_en(changed[0], width)
+    return f"{weight} in {names} since {_time(verdict.onset)}. {first}{assumes}"
 
 
 def _overall_zh(verdict: Verdict, width: int) -> str:
@@ -130,7 +127,7 @@ def _moved(each: SignalVerdict, shift: dict[str, str], rose: str, changed: str, 
     sd = effect.mean_shift_sd
     # A shift of the mean tells the story when it accounts for the distance; else the cell does.
     if sd is not None and abs(sd) >= 0.1 and (effect.w1_sd is None or abs(sd) > effect.w1_sd / 2):
-        return shift["up" if sd > 0 else "down"].format(f"{abs(sd):.2g}")
+        return shift["up" if sd > 0 else "down"].format(_figure(abs(sd)))
     return changed.format(other if effect.cell == "other" else effect.cell, before, now)
 
 
@@ -178,7 +175,12 @@ def _plural(number: int, word: str) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "?" if share is None else f"{100 * share:.2g} %"
+    return "?" if share is None else f"{_figure(100 * share)} %"
+
+
+def _figure(number: float) -> str:
+    """Two figures, and never an exponent for what is large."""
+    return f"{number:.2g}" if abs(number) < 99.5 else f"{number:,.0f}"
 
 
 def _time(seconds: int | None) -> str:
