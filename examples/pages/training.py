@@ -1,7 +1,7 @@
 """A training of the digits that takes minutes: ``python -m examples.pages.training FOLDER BOARD``.
 
-Its learning rate falls by a cosine, but for a few steps in the middle of it, when it is far too
-large: the gradients explode, and recover.
+Its learning rate falls by a cosine, but for two steps in the middle of it, when it is far too
+large: the loss leaps, the gradients explode, and both recover.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from mindspore import nn
 from mindspore.train.callback import Callback
 
 from driftline.train_side.monitor import TrainingMonitor
+from driftline.train_side.rules import GradientExplosion, default_rules
 from driftline.train_side.settings import MonitorSettings, Sampling
 from examples.digits.data import pools
 from examples.digits.train import Net, batches
 
 STEPS, EPOCHS = 80, 12
 PAUSE = 0.2
-FAULT = range(300, 304)
+FAULT = range(300, 302)
 
 
 class Slowly(Callback):  # type: ignore[misc] # MindSpore is untyped
@@ -47,8 +48,8 @@ class Slowly(Callback):  # type: ignore[misc] # MindSpore is untyped
 def rates() -> list[float]:
     """The learning rate of each step."""
     steps = np.arange(STEPS * EPOCHS)
-    found = 3e-2 * (0.02 + 0.98 * (1 + np.cos(np.pi * steps / len(steps))) / 2)
-    found[FAULT.start : FAULT.stop] = 8.0
+    found = 2e-3 * (0.02 + 0.98 * (1 + np.cos(np.pi * steps / len(steps))) / 2)
+    found[FAULT.start : FAULT.stop] = 3e-2
     return [float(rate) for rate in found]
 
 
@@ -57,10 +58,12 @@ def train(folder: Path, board: str, seed: int = 1) -> None:
     ms.set_seed(seed)
     seen, unseen = pools()
     net = Net()
-    optimizer = nn.Momentum(net.trainable_params(), learning_rate=rates(), momentum=0.9)
+    optimizer = nn.Adam(net.trainable_params(), learning_rate=rates())
     model = ms.Model(net, nn.CrossEntropyLoss(), optimizer)
-    settings = MonitorSettings(sampling=Sampling(every=1, deep_every=5), report=False)
-    monitor = TrainingMonitor(folder, board=board, settings=settings)
+    settings = MonitorSettings(sampling=Sampling(every=1, deep_every=1), report=False)
+    rules = [each for each in default_rules() if each.kind != GradientExplosion.kind]
+    rules.append(GradientExplosion(limit=10))
+    monitor = TrainingMonitor(folder, board=board, rules=rules, settings=settings)
     data = batches(*seen.draw(64 * STEPS, seed=seed))
     slowly = Slowly(monitor, model, unseen.draw(500, seed=seed))
     model.train(EPOCHS, data, callbacks=[monitor, slowly])

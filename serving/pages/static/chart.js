@@ -1,11 +1,12 @@
 // One curve chart: a card with its values, the runs' lines and the events' marks.
 import { h, text } from "./dom.js";
 import { number } from "./format.js";
-import { scale, title, unit } from "./metrics.js";
+import { noisy, scale, title, unit } from "./metrics.js";
 import { CONFIG, DASHES, faint, layout, place, plotly, under } from "./plot.js";
 import { nearest, smoothed } from "./series.js";
 
 const MARKS = 40;
+const FEW = 12; // points that are looked at one by one, and not smoothed
 const SYMBOLS = { critical: "x", error: "x", major: "x", warning: "triangle-up", moderate: "triangle-up" };
 const library = await plotly();
 
@@ -25,6 +26,7 @@ export class Chart {
     this.cursor = h("div", { class: "cursor", hidden: true });
     this.plot = h("div", { class: "plot" });
     this.caption = title(name);
+    this.noisy = noisy(name);
     const unitOf = unit(name);
     this.element = h(
       "article",
@@ -51,7 +53,7 @@ export class Chart {
       if (!found.mean.length) continue;
       const x = found.at.map((row) => each.x(row));
       const colour = look.lines[each.colour % look.lines.length];
-      const lines = smoothing > 0 && found.mean.length > 2 ? smoothed(found.mean, smoothing) : null;
+      const lines = smoothing > 0 && this.noisy && found.mean.length >= FEW ? smoothed(found.mean, smoothing) : null;
       const common = { x, type: "scatter", mode: "lines", hoverinfo: "skip" };
       if (each.series.sampled) {
         traces.push({ ...common, y: found.high, line: { width: 0 } });

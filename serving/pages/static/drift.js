@@ -92,7 +92,7 @@ async function draw() {
     { type: "scatter", mode: "lines", x, y, hoverinfo: "skip", line: { color: look.accent, width: 2 }, fill: "tozeroy", fillcolor: "rgba(0,0,0,0)" },
     { type: "scatter", mode: "markers", x: x.slice(-1), y: y.slice(-1), hoverinfo: "skip", cliponaxis: false, marker: { size: 9, color: tone[points.at(-1).state] ?? look.quiet } },
   ], layout(look, {
-    height: 190, dragmode: false, shapes: lines, margin: { l: 40, r: 14, t: 8, b: 26 },
+    height: 222, dragmode: false, shapes: lines, margin: { l: 40, r: 14, t: 8, b: 26 },
     xaxis: { type: "date", fixedrange: true, nticks: 6, range: span(points), tickformat: clock(points) },
     yaxis: { nticks: 4, range: [-1, Math.max(needed, ...y) * 1.08 + 0.2] },
   }), { ...CONFIG, responsive: true });

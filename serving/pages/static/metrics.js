@@ -42,6 +42,9 @@ export function title(name) {
   return name;
 }
 
+/** False for what is exact, or an average already: smoothing would only tell it late. */
+export const noisy = (name) => !/^(lr(\/|$)|loss_smoothed$|epoch_|loss_scale$|overflow$)/.test(name);
+
 /** What its values are multiplied with before they are shown in their unit. */
 export const scale = (name) => (name.endsWith("_bytes") ? 1e-6 : 1);
 

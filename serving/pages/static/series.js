@@ -32,7 +32,7 @@ export class Series {
     if (told.life !== this.life) this.clear();
     if (!this.after || told.after <= this.after) return;
     this.#add(told);
-    if (this.steps.length > MOST) this.#coarsen();
+    while (this.steps.length > MOST) this.#coarsen();
   }
 
   #add(told) {

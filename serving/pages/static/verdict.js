@@ -3,6 +3,7 @@ import { $, h, icon, text } from "./dom.js";
 import { around, count, duration, ms, number, percent, power, time } from "./format.js";
 import { small } from "./bars.js";
 import { lang, say } from "./page.js";
+import { ranked } from "./rank.js";
 
 const NAMED = 6;
 
@@ -31,7 +32,7 @@ export function verdict(drift, sentences, open) {
 
 function sure(drift, sentences, open) {
   const said = [];
-  const changed = drift.signals.filter((each) => each.state === drift.state);
+  const changed = ranked(drift.signals).filter((each) => each.state === drift.state);
   if (["drift", "warning"].includes(drift.state)) {
     const chips = changed.slice(0, NAMED).map((each) => h("button", { type: "button", class: "chip", onclick: () => open(each.name) }, each.name));
     const left = changed.length - chips.length;
