@@ -41,7 +41,7 @@ from driftline.metadata.schema import (
     TrainDataStats,
 )
 from driftline.serving.hooks import InferenceMonitor
-from driftline.serving.seen import Seen
+from driftline.serving.hooks.seen import Seen
 
 COLUMNS, CLASSES = 20, ("red", "green", "blue")
 ROUNDS, CALLS = 25, 2_000
