@@ -22,7 +22,7 @@ from .ring import Ring
 # its starts may weigh as much more as it is longer: after T seconds the weights of all starts sum
 # to (1 − s)·T/fast + s·(slow/fast)·(T/slow + 1) = T/fast + s·slow/fast, which is one for each fast
 # bucket and a constant. Dividing by 1 + α·s·slow/fast pays for the constant.
-SLOW_SHARE = 0.25
+SLOW_SHARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)

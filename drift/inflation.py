@@ -123,16 +123,17 @@ def _pooled(excess: Floats, pools: Ints, deviation: float) -> tuple[Floats, Floa
     """Excesses drawn to their pool's median, and the share of their own that is left.
 
     Bursts come from the traffic and mostly touch all signals alike, so n signals together tell
-    them better than each alone: each is drawn n/(n + 4) of the way, on the log scale, to the
-    median; less its standard error, or, where it is surely above 1, with room for the modes. One
-    signal alone keeps what it is. A signal surely burstier than the others is caught by itself.
+    them better than each alone: each keeps (4/(n + 4))^1.5 of its own, on the log scale, and takes
+    the rest from the median; less its standard error, or, where it is surely above 1, with room
+    for the modes. One alone keeps what it is; one surely burstier than the others is caught by
+    itself.
     """
     base, own = excess.copy(), np.ones(len(excess))
     for pool in np.unique(pools):
         here = pools == pool
         number = int(here.sum())
         if number > 1:
-            share = 4 / (number + 4)
+            share = (4 / (number + 4)) ** 1.5
             # The standard error of a median of n.
             error = 1.25 * deviation / np.sqrt(number)
             middle = float(np.median(excess[here]))

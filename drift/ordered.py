@@ -18,9 +18,9 @@ POLYA = ((8, 0.3), (32, 0.3), (32, 1.0))
 # Weights of the three kinds, chosen by simulated delays over shifts of 0.1 to 1 σ, scales of ×0.5
 # to ×2 and 5 % of values stuck: other grids and weights gained in one what they lost in another.
 WEIGHTS = (
-    (0.5 / len(LOCATION),) * len(LOCATION)
-    + (0.25 / len(SCALE),) * len(SCALE)
-    + (0.0625, 0.125, 0.0625)
+    (0.6 / len(LOCATION),) * len(LOCATION)
+    + (0.22 / len(SCALE),) * len(SCALE)
+    + (0.045, 0.09, 0.045)
 )
 
 
