@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from statistics import median
 from typing import Literal
 
 from .pacing import Pace
@@ -19,7 +20,7 @@ WIDEST = 10_000
 
 
 class Sampler:
-    """Chooses the depth of each step; two fifths of the budget go to each depth.
+    """Chooses the depth of each step; a third of the budget goes to each depth.
 
     The first 100 steps are all looked at, and five of them deeply, whatever that costs. Later the
     measured cost decides, but a point is taken at least once a second: what it costs then is
@@ -37,13 +38,14 @@ class Sampler:
         self._agrees = ranks > 1 and self._deep_every is None
         if self._agrees:
             self._deep_every = SEVERAL_RANKS
-        self._deep_cost = 0.0
         self._deep_count = 0
         self._first: float | None = None
         self._now = 0.0
         self._count = 0
         self._deep_at = -APART
         self._usual: deque[float] = deque(maxlen=15)
+        self._light_costs: deque[float] = deque(maxlen=15)
+        self._deep_costs: deque[float] = deque(maxlen=7)
 
     def choose(self, now: float) -> Depth:
         """The depth of the step that begins `now` (seconds)."""
@@ -58,35 +60,38 @@ class Sampler:
         return "light" if self.light.due(now) else "none"
 
     def took(self, depth: Depth, hooks: float, whole: float, now: float) -> None:
-        """Books a looked-at step: seconds in our hooks, and from its begin to the end of them."""
+        """Books a looked-at step: seconds in our hooks, and from its begin to the end of them.
+
+        What counts is the median of the last ones: a hook during which the machine did something
+        else has not cost that much.
+        """
         if depth == "light":
-            self.light.took(hooks, now)
+            self._light_costs.append(hooks)
             self._usual.append(whole)
+            self.light.took(median(self._light_costs), now)
         elif depth == "deep":
-            usual = sorted(self._usual)[len(self._usual) // 2] if self._usual else whole
-            cost = max(whole - usual, hooks)
-            self.deep.took(cost, now)
+            usual = median(self._usual) if self._usual else whole
             self._deep_count += 1
             if self._deep_count > 1:  # the first one has compiled
-                self._deep_cost += cost
-
-    def pause(self) -> None:
-        """Something else than steps runs until the next choice; it earns nothing."""
-        self.light.pause()
-        self.deep.pause()
+                self._deep_costs.append(max(whole - usual, hooks))
+            self.deep.took(median(self._deep_costs) if self._deep_costs else 0.0, now)
 
     def wanted_interval(self) -> int:
         """How many steps deep ones should be apart for what they have cost here."""
-        if self._deep_count < 2 or self._first is None or self._now <= self._first:
+        if not self._deep_costs or self._first is None or self._now <= self._first:
             return self._deep_every or SEVERAL_RANKS
         step = (self._now - self._first) / self._count
-        cost = self._deep_cost / (self._deep_count - 1)
-        return int(min(max(cost / (self._share * step), APART), WIDEST))
+        return int(min(max(median(self._deep_costs) / (self._share * step), APART), WIDEST))
 
     def keep_apart(self, interval: int) -> None:
         """Takes the interval that all ranks have agreed upon; one the user set stays."""
         if self._agrees:
             self._deep_every = interval
+
+    def pause(self) -> None:
+        """Something else than steps runs until the next choice; it earns nothing."""
+        self.light.pause()
+        self.deep.pause()
 
     def _is_deep(self, now: float) -> bool:
         if self._deep_every is not None:
