@@ -76,11 +76,11 @@ class Board(Sink):
             self._wakes.put(True)
 
     def close(self, seconds: float) -> None:
-        """Pushes what is left; a board that does not answer is waited for at most 2 s."""
+        """Pushes what is left; a slow board is waited for at most 5 s, one that is away 2 s."""
         thread, self._thread = self._thread, None
         if thread is None:
             return
-        self._until = time.monotonic() + (min(seconds, 2.0) if self.error else seconds)
+        self._until = time.monotonic() + min(seconds, 2.0 if self.error else 5.0)
         self._wakes.put(True)
         thread.join(max(self._until - time.monotonic(), 0) + 0.1)
         if thread.is_alive() or self.error:

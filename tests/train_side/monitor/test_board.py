@@ -232,14 +232,18 @@ def test_a_killed_process_leaves_a_batch_that_is_sent_again_alike(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("graph")
-def test_a_training_does_not_wait_for_a_dead_board(tmp_path: Path) -> None:
-    gone = Service()
-    gone.stop()
-    settings = MonitorSettings(sampling=Sampling(every=1), report=False)
-    trained = train(tmp_path / "run", board=gone.url, settings=settings)
+def test_a_training_does_not_mind_what_the_board_does(service: Service, tmp_path: Path) -> None:
     alone = train(tmp_path / "alone", watched=False)
-    assert trained.losses == alone.losses
-    assert list(trained.series("loss")) == list(range(1, 21))
+    settings = MonitorSettings(sampling=Sampling(every=1), report=False)
+    for what in ("refuses connections", "answers 500", "hangs"):
+        service.answer = 500 if what == "answers 500" else 200
+        service.delay = 60.0 if what == "hangs" else 0.0
+        url = "http://127.0.0.1:9" if what == "refuses connections" else service.url
+        began = time.monotonic()
+        trained = train(tmp_path / what, board=url, settings=settings)
+        assert trained.losses == alone.losses
+        assert list(trained.series("loss")) == list(range(1, 21))
+        assert time.monotonic() - began < 30
 
 
 @pytest.mark.slow
