@@ -22,27 +22,40 @@ def allan(cells: Floats, length: int) -> Floats:
     The largest tenth is left out, so that one real change does not hide itself. A pair with an
     empty block, or with all its values in one cell, says nothing and counts as 1.
     """
-    sums = np.concatenate([np.zeros_like(cells[:, :1]), np.cumsum(cells, axis=1)], axis=1)
-    blocks = sums[:, length:] - sums[:, :-length]
-    return trimmed(two_sample(blocks[:, :-length], blocks[:, length:]))
+    return allan_of_sums(sums(cells), length)
+
+
+def allan_of_sums(grown: Floats, length: int) -> Floats:
+    """`allan` of what `sums` gave, for several lengths of the same cells."""
+    blocks = grown[:, :, length:] - grown[:, :, :-length]
+    return trimmed(two_sample(blocks[:, :, :-length], blocks[:, :, length:]))
+
+
+def sums(cells: Floats) -> Floats:
+    """Counts before each bucket and after the last, ``[k, T, B + 1]``: the short axis first."""
+    first = np.moveaxis(cells, 2, 0)
+    grown = np.zeros((*first.shape[:2], first.shape[2] + 1))
+    np.cumsum(first, axis=2, out=grown[:, :, 1:])
+    return grown
 
 
 def around(cells: Floats) -> Floats:
     """The same for each bucket against all others, ``[T]`` of ``[T, B, k]``."""
-    return trimmed(two_sample(cells, cells.sum(axis=1, keepdims=True) - cells))
+    first = np.moveaxis(cells, 2, 0)
+    return trimmed(two_sample(first, first.sum(axis=2, keepdims=True) - first))
 
 
 def two_sample(first: Floats, second: Floats) -> Floats:
-    """Two-sample χ² over its expectation when both have one law, over the last axis."""
+    """Two-sample χ² over its expectation when both have one law, over the first axis."""
     both = first + second
-    n, m = first.sum(axis=-1), second.sum(axis=-1)
-    total = n + m
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gap = m[..., None] * first - n[..., None] * second
-        square = np.where(both > 0, gap * gap / both, 0.0).sum(axis=-1) / (n * m)
-        # Given the margins its expectation is N/(N − 1) for each cell in use beyond the first.
-        found = square * (total - 1) / (total * ((both > 0).sum(axis=-1) - 1))
-    return np.where(np.isfinite(found), found, 1.0)
+    n, m = first.sum(axis=0), second.sum(axis=0)
+    total, used = n + m, (both > 0).sum(axis=0)
+    square = (first * first / np.maximum(both, 1)).sum(axis=0)
+    # χ² = (N·Σ aᵢ²/(aᵢ + bᵢ) − n²)·N/(n m). Given the margins its expectation is N/(N − 1) for
+    # each cell in use beyond the first.
+    over = n * m * (used - 1)
+    found = (total * square - n * n) * (total - 1) / np.where(over > 0, over, 1.0)
+    return np.where(over > 0, found, 1.0)
 
 
 def trimmed(values: Floats) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 
 from driftline.metadata.signals import Floats, Ints
 
-from .allan import LENGTHS, allan, around, lengths
+from .allan import LENGTHS, allan_of_sums, around, lengths, sums
 from .block import Block
 from .panel import Panel
 from .quiet import quiet
@@ -92,21 +92,22 @@ def _block_inflation(block: Block, counts: Floats, pools: Ints | None = None) ->
     table, found = quiet(buckets), np.ones(len(counts))
     busy = np.flatnonzero((counts.sum(axis=1) > 0).sum(axis=1) > 1)
     pools = np.arange(len(counts)) if pools is None else pools
-    usual = lengths(buckets)
+    usual, shares = lengths(buckets), _own(pools, busy)
     for level in _levels(block) if len(busy) else ():
         rows = busy
-        cells = block.merged(counts, level)[rows]
+        grown = sums(block.merged(counts, level)[rows])
         before, growing = np.zeros(len(rows)), np.ones(len(rows), dtype=bool)
         for length in (each for each in LENGTHS if (level, each) in table):
             if length == 2 * usual[-1]:
-                rows, cells, before = rows[growing], cells[growing], before[growing]
+                rows, grown, before = rows[growing], grown[:, growing], before[growing]
             if not len(rows):
                 break
             mean, deviation, high = table[level, length]
-            excess = allan(cells, length) / mean
+            excess = allan_of_sums(grown, length) / mean
             best = found[rows]
-            base, own = _pooled(excess, pools[rows], deviation)
+            own = shares[rows]
             if length <= SHORT:
+                base = _pooled(excess, pools[rows], own, deviation)
                 best = np.maximum(best, base * (1 + UPPER * own * deviation))
             # Of many signals some are beyond the 99 % point by chance; then a higher one counts.
             sure = excess > 1 + (high - 1) * (1 + (1 - own) / 4)
@@ -119,28 +120,31 @@ def _block_inflation(block: Block, counts: Floats, pools: Ints | None = None) ->
     return found
 
 
-def _pooled(excess: Floats, pools: Ints, deviation: float) -> tuple[Floats, Floats]:
-    """Excesses drawn to their pool's median, and the share of their own that is left.
+def _own(pools: Ints, busy: Ints) -> Floats:
+    """What each signal keeps of its own excess, ``[T]``: (4/(n + 4))^1.5 in a pool of n, or all."""
+    _, which, number = np.unique(pools[busy], return_inverse=True, return_counts=True)
+    share = np.ones(len(pools))
+    share[busy] = np.where(number > 1, (4 / (number + 4)) ** 1.5, 1.0)[which.ravel()]
+    return share
+
+
+def _pooled(excess: Floats, pools: Ints, own: Floats, deviation: float) -> Floats:
+    """Excesses drawn to the median of their pool, on the log scale, but for their `own` share.
 
     Bursts come from the traffic and mostly touch all signals alike, so n signals together tell
-    them better than each alone: each keeps (4/(n + 4))^1.5 of its own, on the log scale, and takes
-    the rest from the median; less its standard error, or, where it is surely above 1, with room
-    for the modes. One alone keeps what it is; one surely burstier than the others is caught by
-    itself.
+    them better than each alone. Of the median counts what is surely there: less its standard
+    error, or, where it is surely above 1, with room for the modes. A signal alone keeps what it
+    is; one surely burstier than the others is caught by itself.
     """
-    base, own = excess.copy(), np.ones(len(excess))
-    for pool in np.unique(pools):
+    base = excess.copy()
+    for pool in {*pools[own < 1].tolist()}:
         here = pools == pool
-        number = int(here.sum())
-        if number > 1:
-            share = (4 / (number + 4)) ** 1.5
-            # The standard error of a median of n.
-            error = 1.25 * deviation / np.sqrt(number)
-            middle = float(np.median(excess[here]))
-            middle = SURE * middle if middle > 1 + 3 * error else max(middle - error, 1.0)
-            base[here] = excess[here] ** share * middle ** (1 - share)
-            own[here] = share
-    return base, own
+        ranked = np.sort(excess[here])
+        middle = float(ranked[len(ranked) // 2] + ranked[(len(ranked) - 1) // 2]) / 2
+        error = 1.25 * deviation / np.sqrt(len(ranked))
+        middle = SURE * middle if middle > 1 + 3 * error else max(middle - error, 1.0)
+        base[here] = excess[here] ** own[here] * middle ** (1 - own[here])
+    return base
 
 
 def _onward(ratio: Floats) -> Floats:

@@ -51,8 +51,16 @@ class Ordered:
             self._laws.append((most, mass * kappa[:, None]))
             around = np.where(real, np.take_along_axis(mass, groups, axis=1), 1.0)
             inside[most] = np.log(np.where(real, shares, 1.0) / around)
+        # Cells of equal mass merge into as many groups as they are: nothing to do.
+        cells = np.arange(real.shape[1])
+        self._whole = [
+            most == len(cells) and bool((block.groups(most) == cells).all()) for most in merges
+        ]
+        for most in [most for most, whole in zip(merges, self._whole, strict=True) if whole]:
+            merges[most] = merges[most][..., :0]
         # Everything linear in the counts is one product: tilts, shares inside groups, merging.
-        self._parts = np.cumsum([len(tilts), len(inside), *merges])
+        widths = [each.shape[2] for each in merges.values()]
+        self._parts = np.cumsum([len(tilts), len(inside), *widths])
         self._linear = np.concatenate(
             [np.stack([*tilts, *inside.values()], axis=2), *merges.values()], axis=2
         )
@@ -68,7 +76,8 @@ class Ordered:
         found[..., : len(LOCATION) + len(SCALE)] = tilts / scale
         for place, (most, weights) in enumerate(self._laws, start=tilts.shape[2]):
             level = self._most.index(most)
-            law = log_polya(weights, merges[level], inflation)
+            merged = counts if self._whole[level] else merges[level]
+            law = log_polya(weights, merged, inflation)
             found[..., place] = law + inside[..., level] / scale[..., 0]
         return np.maximum(log_mean_exp(found, self._log_weights) - null, LOWEST)
 

@@ -150,7 +150,7 @@ def test_the_two_sample_statistic_averages_one_without_bursts() -> None:
     random = np.random.default_rng(12)
     first = random.multinomial(30, [0.2, 0.3, 0.5], size=20_000).astype(float)
     second = random.multinomial(50, [0.2, 0.3, 0.5], size=20_000).astype(float)
-    assert two_sample(first, second).mean() == pytest.approx(1, abs=0.03)
+    assert two_sample(first.T, second.T).mean() == pytest.approx(1, abs=0.03)
 
 
 def test_empty_buckets_say_nothing() -> None:
