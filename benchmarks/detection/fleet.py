@@ -36,7 +36,7 @@ def promise(alpha: float) -> Thresholds:
 
 
 class Fleet:
-    """Streams with a reference each; all references have the same signals in the same order."""
+    """Streams with a reference each, each of signals of its own."""
 
     def __init__(self, references: Sequence[Reference]) -> None:
         self.references = tuple(references)
@@ -49,15 +49,17 @@ class Fleet:
         whole = Reference("held_out", 0, tuple(columns), tuple(signals))
         self._panel = Panel(whole)
         # Each stream tells its own bursts.
-        self._panel.pools = np.repeat(np.arange(len(references)), len(references[0].signals))
-        self._log_shares = np.log(Panel.of(references[0]).shares)
+        numbers = [len(each.signals) for each in references]
+        self._panel.pools = np.repeat(np.arange(len(references)), numbers)
+        self._starts = np.cumsum([0, *numbers[:-1]])
+        self._log_shares = np.log(np.concatenate([Panel.of(each).shares for each in references]))
         self._assumed = np.ones(self._panel.size)
 
     def __len__(self) -> int:
         return len(self.references)
 
     def log_m(self, look: Look, alpha: float | None = None) -> Floats:
-        """ln M of each stream's signals, ``[streams, signals]``.
+        """ln M of all signals of all streams, ``[signals]``.
 
         With a slow ring α has a part in it, since it says what a start in each ring weighs.
         """
@@ -74,12 +76,12 @@ class Fleet:
                 trace(self._panel, fast, factor, first, limit).later[:, 0],
                 trace(self._panel, slow, slower, second).later[:, 0],
             )
-        return found.reshape(len(self), -1)
+        return found
 
     def joint(self, look: Look, alpha: float | None = None) -> Floats:
         """ln of the mean M of each stream's signals, ``[streams]``."""
         log_m = self.log_m(look, alpha)
-        return np.asarray(np.logaddexp.reduce(log_m + self._log_shares, axis=1))
+        return np.asarray(np.logaddexp.reduceat(log_m + self._log_shares, self._starts))
 
     def called(self, stream: int, look: Look, alpha: float) -> bool:
         """Whether `judge` calls this stream drifted at this look."""

@@ -43,6 +43,17 @@ def test_counts_are_those_of_the_layout() -> None:
     np.testing.assert_array_equal(count(reference, rows, 50), own)
 
 
+def test_streams_may_have_different_signals() -> None:
+    random = np.random.default_rng(6)
+    references = [fitted(random.normal(size=(300, n)), ["number"] * n, n) for n in (1, 3)]
+    rows = [random.normal(size=(250, n)) for n in (1, 3)]
+    cells = [count(*each, 50) for each in zip(references, rows, strict=True)]
+    joint = Fleet(references).joint(Look(np.concatenate(cells, axis=1)))
+    for each, own, found in zip(references, rows, joint, strict=True):
+        verdict = judge(each, rings(each, own, 5))
+        assert verdict.evidence_log10 == pytest.approx(found / np.log(10), abs=1e-9)
+
+
 @pytest.mark.parametrize("buckets", [3, 30])
 def test_joint_evidence_is_that_of_the_verdict(buckets: int) -> None:
     random = np.random.default_rng(2)
