@@ -25,6 +25,7 @@ os.environ.setdefault("GLOG_v", "3")
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: E402
 
 from benchmarks.detection import clean, delays, document, loudly, small, speed  # noqa: E402
+from benchmarks.detection.versions import code_digest  # noqa: E402
 from benchmarks.detection.work import SCALES, Found, Task  # noqa: E402
 
 SECTIONS = {"small": small, "loudly": loudly, "delays": delays, "clean": clean, "speed": speed}
@@ -45,11 +46,12 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     scale = SCALES[given.scale or "full"]
     began = time.monotonic()
+    code = code_digest(ROOT)
     kept = json.loads(given.results.read_text()) if given.results.exists() else {}
     chosen = given.only or list(SECTIONS)
     work = {name: SECTIONS[name].tasks(scale) for name in SECTIONS if name in chosen}
     for name, found, whole in _run(work, given.processes):
-        kept[name] = {"scale": scale.name, "found": found}
+        kept[name] = {"scale": scale.name, "found": found, "code": code}
         given.results.parent.mkdir(parents=True, exist_ok=True)
         given.results.write_text(json.dumps(kept))
         if whole:

@@ -18,9 +18,13 @@ PARTS = {
 }
 HEAD = """# How soon drift is seen, and how often stable traffic is called drift
 
-Made by `make bench-detect` (`python -m benchmarks.detect`); nothing here is written by hand.
+Made by `make bench-detect` (`python -m benchmarks.detect`).
 `--quick` runs a small sample of it, `--long` 10⁶ windows a setting, `--only delays` one section.
-All chance is seeded, so the same versions give the same numbers: {versions}.
+All chance is seeded. Versions: {versions}.
+"""
+
+MIXED = """**One warning.** The sections were made with different states of `drift/` and `metadata/`
+({codes}): these are not the figures of one version. A whole run of `make bench-detect` makes them so.
 """
 
 
@@ -33,6 +37,10 @@ def write(results: Results, folder: Path) -> Path:
     pictures = folder / "detection"
     pictures.mkdir(parents=True, exist_ok=True)
     parts = [HEAD.format(versions=versions())]
+    shown = {name: results[name].get("code") for name in PARTS if name in results}
+    if len(set(shown.values())) > 1 or None in shown.values():
+        told = ", ".join(f"{name} {code or 'unknown'}" for name, code in shown.items())
+        parts.append(MIXED.format(codes=told))
     for name, page in PARTS.items():
         if name in results:
             text = page(results[name]["found"], pictures)

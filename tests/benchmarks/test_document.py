@@ -10,6 +10,7 @@ from scipy.stats import ks_2samp
 from benchmarks.detection import document
 from benchmarks.detection.changes import CHANGES
 from benchmarks.detection.rivals import RIVALS, ks_statistic
+from benchmarks.detection.versions import code_digest
 
 
 def small() -> document.Results:
@@ -62,3 +63,27 @@ def test_the_ks_statistic_is_that_of_scipy_with_ties_and_missing_values() -> Non
     found = ks_statistic(np.sort(reference), windows)
     own = [ks_2samp(reference, each[np.isfinite(each)]).statistic for each in windows]
     np.testing.assert_allclose(found, own, atol=1e-12)
+
+
+def test_sections_of_different_code_are_told(tmp_path: Path) -> None:
+    """A page of one version says nothing; one that is mixed, or of unknown code, names them."""
+    results = small()
+    for section in results.values():
+        section["code"] = "aaaa1111"
+    assert "One warning" not in document.write(results, tmp_path).read_text()
+    results["delays"]["code"] = "bbbb2222"
+    text = document.write(results, tmp_path).read_text()
+    assert "clean aaaa1111, delays bbbb2222" in text
+    del results["delays"]["code"]
+    assert "delays unknown" in document.write(results, tmp_path).read_text()
+
+
+def test_the_digest_changes_with_the_code_that_judges(tmp_path: Path) -> None:
+    """Any line in either room; nothing outside of them."""
+    (tmp_path / "drift").mkdir()
+    (tmp_path / "drift" / "judge.py").write_text("a = 1\n")
+    before = code_digest(tmp_path)
+    (tmp_path / "other.py").write_text("b = 1\n")
+    assert code_digest(tmp_path) == before
+    (tmp_path / "drift" / "judge.py").write_text("a = 2\n")
+    assert code_digest(tmp_path) != before
