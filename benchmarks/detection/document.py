@@ -24,7 +24,7 @@ All chance is seeded. Versions: {versions}.
 """
 
 MIXED = """**One warning.** The sections were made with different states of `drift/` and `metadata/`
-({codes}): these are not the figures of one version. A whole run of `make bench-detect` makes them so.
+({codes}): these are not the figures of one version. A whole `make bench-detect` makes them so.
 """
 
 
