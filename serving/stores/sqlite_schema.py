@@ -53,7 +53,13 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
         path, timeout=timeout, isolation_level=None, check_same_thread=False
     )
     try:
-        if _version(connection, path) < VERSION:
+        # One transaction: another process may be making the file between two looks at it.
+        connection.execute("BEGIN")
+        try:
+            version = _version(connection, path)
+        finally:
+            connection.execute("ROLLBACK")
+        if version < VERSION:
             _migrate(connection, path)
         # A crash of the process loses nothing; a power cut may lose the last commits, never the
         # file's consistency.

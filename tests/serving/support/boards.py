@@ -60,7 +60,8 @@ class Board:
     def _up(self) -> bool:
         assert self.process is not None
         assert self.process.poll() is None, (self.folder / "board.log").read_text()
-        return requests.get(self.address + "/livez", timeout=2).ok
+        begun = len(self.workers()) == 2  # one answers before the other is there
+        return begun and requests.get(self.address + "/livez", timeout=2).ok
 
     def workers(self) -> list[int]:
         assert self.process is not None

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -163,9 +164,11 @@ class Server:
             )
         self.session = requests.Session()
         self.address = ""
+        asked = dict(pairwise(words)).get("--workers", "1")
+        self._workers = int(asked) if asked.isdecimal() else 1
 
     def ready(self, seconds: float = 60.0) -> Server:
-        """Waits until it answers."""
+        """Waits until it answers and each of its workers was begun."""
 
         def up() -> bool:
             if self.process.poll() is not None:
@@ -174,7 +177,8 @@ class Server:
                 message = line.get("message", "")
                 if message.startswith("Listening at: "):
                     self.address = message.removeprefix("Listening at: ").split(" ")[0]
-            return bool(self.address) and self.get("/readyz").ok
+            begun = len(self.workers()) >= self._workers
+            return begun and bool(self.address) and self.get("/readyz").ok
 
         until(up, seconds)
         return self

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import socket
 import threading
 import time
+from urllib.parse import urlsplit
 
-import requests
 import served
 
-CLEAN = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError)
+CLEAN = (OSError, http.client.BadStatusLine, http.client.IncompleteRead)
 
 
 class Load:
@@ -17,11 +19,13 @@ class Load:
 
     `answered` counts predictions, `slowest` is the longest wait in seconds; `cut` counts requests
     whose connection broke before the answer, and `wrong` holds all else. A connection stays with
-    one worker, so what that one had answered in the second before it broke is `at_risk`.
+    one worker, so what that one had answered in the second before it broke is `at_risk`. The
+    clients are plain ones: most libraries open another connection without a word when they find
+    one closed between two requests, and nobody would learn that its worker had died.
     """
 
     def __init__(self, address: str, *, clients: int = 3, pause: float = 0.02) -> None:
-        self._address = address
+        self._host = urlsplit(address).netloc
         self._pause = pause
         self._end = threading.Event()
         self._lock = threading.Lock()
@@ -39,31 +43,37 @@ class Load:
             each.join(90)
 
     def _run(self, seed: int) -> None:
-        body = {"instances": served.rows(1, seed).tolist()}
-        session, times = requests.Session(), list[float]()
+        body = json.dumps({"instances": served.rows(1, seed).tolist()})
+        headers = {"Content-Type": "application/json"}
+        wire, times = http.client.HTTPConnection(self._host, timeout=60), list[float]()
         while not self._end.wait(self._pause):
             began = time.monotonic()
             try:
-                answer = session.post(self._address + "/predict", json=body, timeout=60)
+                wire.request("POST", "/predict", body, headers)
+                answer = wire.getresponse()
+                text = answer.read()
+            except TimeoutError as problem:
+                self.wrong.append(repr(problem))
+                wire.close()
             except CLEAN:
                 with self._lock:
                     self.cut += 1
                     self.at_risk += sum(at > began - 1 for at in times)
-                session, times = requests.Session(), []
-            except Exception as problem:  # a client that hangs is one of those
-                self.wrong.append(repr(problem))
+                wire.close()
+                times = []
             else:
-                self._note(answer, began, times)
+                self._note(answer.status, text, began, times)
+        wire.close()
 
-    def _note(self, answer: requests.Response, began: float, times: list[float]) -> None:
+    def _note(self, status: int, text: bytes, began: float, times: list[float]) -> None:
         now = time.monotonic()
         with self._lock:
             self.slowest = max(self.slowest, now - began)
-            if answer.status_code == 200:
+            if status == 200:
                 self.answered += 1
                 times.append(now)
             else:
-                self.wrong.append(answer.text[:300])
+                self.wrong.append(text[:300].decode(errors="replace"))
 
 
 class Slow:

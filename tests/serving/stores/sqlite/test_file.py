@@ -6,6 +6,8 @@ import os
 import sqlite3
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,24 @@ def test_a_file_of_ours_is_marked_so(store, path):
     assert query(path, "PRAGMA application_id") == [(APPLICATION_ID,)]
     assert query(path, "PRAGMA user_version") == [(VERSION,)]
     assert query(path, "PRAGMA journal_mode") == [("wal",)]
+
+
+def test_many_who_make_the_file_at_once_all_find_it_ours(tmp_path):
+    """None looks at it while another is half done making it."""
+    for attempt in range(20):
+        path = tmp_path / f"state-{attempt}.db"
+        together = threading.Barrier(8)
+
+        def make(path: Path = path, together: threading.Barrier = together) -> None:
+            store = SqliteStore(path, timeout=5.0)
+            together.wait(10)
+            with closing(store):
+                store.ping()
+
+        with ThreadPoolExecutor(8) as pool:
+            for each in [pool.submit(make) for _ in range(8)]:
+                each.result(20)
+        assert query(path, "PRAGMA user_version") == [(VERSION,)]
 
 
 def test_another_programs_database_is_refused_and_left_as_it_was(store, path):
