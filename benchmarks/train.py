@@ -162,6 +162,7 @@ def judged(steps: dict[str, list[float]], threads: float) -> dict[str, Any]:
         "threads": threads,
         "control": usual(steps[CONTROL]) / plain - 1,
         "every": watched / max(watched - len(steps.get("none", ())), 1),
+        "kinds": {kind: (len(each), round(1e3 * usual(each), 3)) for kind, each in steps.items()},
         "deep": watched / max(len(steps.get("deep", ())), 1),
     }
 
