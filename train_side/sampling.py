@@ -13,14 +13,15 @@ Depth = Literal["none", "light", "deep"]
 
 FREE_LIGHT, FREE_DEEP, FIRST_DEEP, APART = 100, 5, 2, 10
 LONGEST = 1.0
-# Of the budget, for each depth; the rest is for what each step costs, looked at or not.
-SHARE = 0.35
+# Of the budget, for each depth; the rest is for what each step costs, looked at or not, and for
+# the threads that write.
+SHARE = 0.2
 SEVERAL_RANKS = 50
 WIDEST = 10_000
 
 
 class Sampler:
-    """Chooses the depth of each step; a third of the budget goes to each depth.
+    """Chooses the depth of each step; a fifth of the budget goes to each depth.
 
     The first 100 steps are all looked at, and five of them deeply, whatever that costs. Later the
     measured cost decides, but a point is taken at least once a second: what it costs then is
