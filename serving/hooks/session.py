@@ -19,7 +19,7 @@ from driftline.metadata.package import ModelPackage
 from driftline.metadata.thresholds import Thresholds
 
 from ..alerts.alerts import AlertSettings
-from ..evaluation.desk import resigned
+from ..evaluation.desk import Desk, resigned
 from ..evaluation.evaluator import Evaluator
 from ..evaluation.standing import Standing
 from ..feedback.joining import Joined, Memory, counted
@@ -40,6 +40,9 @@ log = logging.getLogger(__name__)
 # Twice a second, so that a worker that is killed takes less than one second of counts with it.
 FLUSH_SECONDS = 0.5
 EVALUATE_SECONDS = 1.0
+# Judging may use this share of one core's time: the evaluator then sits turns out, but never so
+# many that its lease runs out.
+JUDGING_SHARE, LONGEST_PAUSE = 0.02, 3.0
 PING_SECONDS = 5.0
 # How long a worker that is told to end tries to hand over its last counts.
 LAST_SECONDS = 3.0
@@ -120,6 +123,7 @@ class Session:
         self.problem = ""
         self.last_standing: Standing | None = None
         self._away = False
+        self._rested = float("-inf")
         self._pinged = float("-inf")
         self._lock = threading.Lock()
         self._noticed: dict[str, float] = {}
@@ -211,12 +215,20 @@ class Session:
         self.courier.add(counts, counters)
 
     def _evaluate(self) -> None:
+        began, used = time.monotonic(), time.thread_time()
+        if began >= self._rested:
+            self._turn(self.evaluator)
+            pause = (time.thread_time() - used) / JUDGING_SHARE
+            self._rested = began + min(pause, LONGEST_PAUSE)
+        for desk in self.desks:
+            self._turn(desk)
+
+    def _turn(self, each: Evaluator | Desk) -> None:
         # Each for itself: an evaluator that fails is one of the things to be told of.
-        for each in (self.evaluator, *self.desks):
-            try:
-                each.turn(time.time())
-            except StoreError as error:
-                # The flusher says so once; here it would be said each second.
-                log.debug("nothing is judged while the store is away: %s", error)
-            except Exception as error:
-                self._fence.caught(type(each).__name__.lower(), error)
+        try:
+            each.turn(time.time())
+        except StoreError as error:
+            # The flusher says so once; here it would be said each second.
+            log.debug("nothing is judged while the store is away: %s", error)
+        except Exception as error:
+            self._fence.caught(type(each).__name__.lower(), error)

@@ -7,12 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.integrate import quad
-from scipy.special import logsumexp, ndtri
+from scipy.special import expit, logsumexp, ndtri
 
 from driftline.drift.evidence import log_evidence
 from driftline.drift.ordered import LOCATION, POLYA, SCALE, WEIGHTS
-from driftline.drift.rate import NEAR
+from driftline.drift.rate import RISES
 from driftline.drift.unordered import SPREADS
 from driftline.metadata.reference import SignalReference
 from driftline.metadata.signals import Categorical, Continuous, Flag, Missing, Signal
@@ -93,25 +92,20 @@ def test_unordered_cells_give_the_quotient_of_scipys_laws(rows: int) -> None:
 
 
 @pytest.mark.parametrize(("true", "false"), [(0, 40), (3, 40), (60, 140), (2, 1)])
-def test_a_flags_evidence_is_the_truncated_integral(true: int, false: int) -> None:
+def test_a_flags_evidence_is_the_quotient_of_scipys_laws(true: int, false: int) -> None:
     b, a = 480.5, 20.5
-    rate, rows = a / (a + b), true + false
-    null = stats.betabinom.pmf(true, rows, a, b)
-    parts = []
-    for first, second in ((0.5, 0.5), (NEAR * rate, NEAR * (1 - rate))):
-        prior = stats.beta(first, second)
-
-        def density(q: float, prior: stats.rv_continuous = prior) -> float:
-            return float(stats.binom.pmf(true, rows, q) * prior.pdf(q))
-
-        middle = [
-            quad(density, low, high, epsabs=0, epsrel=1e-11, limit=200)[0]
-            for low, high in ((rate, 0.2), (0.2, 0.9), (0.9, 1 - 1e-14))
-        ]
-        parts.append(sum(middle) / prior.sf(rate))
-    truth = np.log(np.mean(parts) / null)
+    higher = expit(np.log(a / b) + np.array(RISES))
+    alternative = stats.binom.pmf(true, true + false, higher).mean()
+    null = stats.betabinom.pmf(true, true + false, a, b)
     found = log_evidence(reference("flag", (b, a)), np.array([false, true]))
-    assert found == pytest.approx(truth, abs=1e-6)
+    assert found == pytest.approx(np.log(alternative / null), abs=1e-9)
+
+
+def test_all_of_a_flags_alternatives_are_higher_rates() -> None:
+    """From a fifth more odds on to certainty, however rare the flag was."""
+    assert min(RISES) > 0
+    rarest = -np.log(2 * 20_000)
+    assert expit(rarest + max(RISES)) > 0.9
 
 
 @pytest.mark.parametrize(

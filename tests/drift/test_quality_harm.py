@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.integrate import quad
+from scipy.special import expit
 
 from driftline.drift.block import block_of
 from driftline.drift.evidence import Evidence
 from driftline.drift.harm import harm, jeffreys, log_harm, weights_of
-from driftline.drift.rate import NEAR
+from driftline.drift.rate import RISES
 from driftline.drift.single import single_reference
 from driftline.metadata.quality import Quality, UsualError
 from driftline.metadata.thresholds import Thresholds
@@ -29,19 +29,8 @@ def test_the_e_value_is_the_quotient_of_scipys_laws(right: int, wrong: int) -> N
     good, bad = weights_of(packaged, 0.02)  # type: ignore[misc]
     assert bad / (good + bad) == pytest.approx(50.5 / 501 + 0.02)
     rate = bad / (good + bad)
-    mixed = 0.0
-    for a, b in ((0.5, 0.5), (NEAR * rate, NEAR * (1 - rate))):
-        prior = stats.beta(a, b)
-        part, _ = quad(
-            lambda q, prior=prior: stats.binom.pmf(wrong, m, q) * prior.pdf(q),
-            rate,
-            1,
-            points=[min(max(wrong / m, rate + 1e-3), 0.999)],
-            epsabs=0,
-            epsrel=1e-11,
-            limit=500,
-        )
-        mixed += part / prior.sf(rate) / 2
+    worse = expit(np.log(rate / (1 - rate)) + np.array(RISES))
+    mixed = stats.binom.pmf(wrong, m, worse).mean()
     null = stats.betabinom.pmf(wrong, m, bad, good)
     found = log_harm(packaged, 0.02, np.array(float(right)), np.array(float(wrong)))
     assert float(found) == pytest.approx(np.log(mixed / null), rel=1e-6, abs=1e-6)
