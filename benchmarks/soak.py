@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.serving.document import put
 from benchmarks.serving.gentle import Gentle
-from benchmarks.serving.models import row
+from benchmarks.serving.models import rows
 
 DOCUMENT = Path("docs/reliability.md")
 SAMPLE = 10.0
@@ -82,7 +82,7 @@ def soaked(folder: Path, minutes: float, rate: float) -> tuple[list[Sample], dic
         server = subprocess.Popen(words, stdout=out, stderr=out, env=environment)
     client = None
     try:
-        client = Gentle(address(server, log), row("MLP"), "red", rate)
+        client = Gentle(address(server, log), rows("MLP", 1)[0], "red", rate)
         wait(lambda: client.seen["/predict 200"] > 0, server, log)
         pids = children(server.pid)
         began = time.monotonic()

@@ -102,7 +102,7 @@ def turning(monitor: Any) -> Any:
     """A callback that lets the monitor see every third block only, and times each step."""
     from mindspore.train.callback import Callback
 
-    class Turns(Callback):  # type: ignore[misc]
+    class Turns(Callback):
         def __init__(self) -> None:
             super().__init__()
             self.blocks: list[Block] = []
