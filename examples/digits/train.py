@@ -18,7 +18,7 @@ from examples.digits.data import NAMES, SIZE, Images, Labels, pools
 BATCH = 64
 
 
-class Net(nn.Cell): # MindSpore is untyped
+class Net(nn.Cell):  # MindSpore is untyped
     """Two convolutions and two dense layers; logits of ten classes."""
 
     def __init__(self) -> None:

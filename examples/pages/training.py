@@ -27,7 +27,7 @@ PAUSE = 0.2
 FAULT = range(300, 302)
 
 
-class Slowly(Callback): # MindSpore is untyped
+class Slowly(Callback):  # MindSpore is untyped
     """Waits after each step, so that there is time to look; tells the accuracy of each epoch."""
 
     def __init__(self, monitor: TrainingMonitor, model: ms.Model, held_out: Any) -> None:
