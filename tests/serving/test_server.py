@@ -15,6 +15,7 @@ import pytest
 import requests
 import served
 from clients import counted, send
+from weather import Load
 
 pytestmark = pytest.mark.slow
 
@@ -197,3 +198,22 @@ def test_no_secret_is_ever_logged(serve):
     assert "sesame" not in server.said()
     command = Path(f"/proc/{server.process.pid}/cmdline").read_bytes()
     assert b"sesame" not in command
+
+
+def test_workers_that_are_told_to_end_cut_nothing_off_and_lose_no_count(serve):
+    """As when an operator or an orchestrator replaces them, under load."""
+    server = serve("--workers", "2", "--bucket", "1h")
+    load = Load(server.address, clients=4)
+    try:
+        served.until(lambda: load.answered > 50)
+        for _ in range(3):
+            victim = server.workers()[0]
+            os.kill(victim, signal.SIGTERM)
+            served.until(lambda victim=victim: victim not in server.workers(), 20)
+            served.until(lambda: len(server.workers()) == 2, 20)
+            before = load.answered
+            served.until(lambda before=before: load.answered > before + 50)
+    finally:
+        load.stop()
+    assert (load.wrong, load.cut) == ([], 0)
+    assert counted(server, load.answered) == load.answered
