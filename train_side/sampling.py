@@ -12,30 +12,30 @@ from .settings import Sampling
 Depth = Literal["none", "light", "deep"]
 
 FREE_LIGHT, FREE_DEEP, FIRST_DEEP, APART = 100, 5, 2, 10
-LONGEST = 1.0
-# Of the budget, for each depth; the rest is for what each step costs, looked at or not, and for
-# the threads that write.
-SHARE = 0.2
+LONGEST = 2.5
+# Of the budget. The threads that write are charged to the light steps, whose points they write; the
+# rest is for what each step costs, looked at or not.
+LIGHT, DEEP = 0.3, 0.15
 SEVERAL_RANKS = 50
 WIDEST = 10_000
 
 
 class Sampler:
-    """Chooses the depth of each step; a fifth of the budget goes to each depth.
+    """Chooses the depth of each step.
 
     The first 100 steps are all looked at, and five of them deeply, whatever that costs. Later the
-    measured cost decides, but a point is taken at least once a second: what it costs then is
-    waiting for the device, which a step of a second bears. With several ranks the deep steps are a
+    measured cost decides, but a point is taken at least every 2.5 seconds: what it costs then is
+    waiting for the device, which so long a step bears. With several ranks the deep steps are a
     fixed number of steps apart, since all ranks have to run the same graph: 50, and later what
     the ranks have agreed upon.
     """
 
     def __init__(self, sampling: Sampling, *, ranks: int = 1) -> None:
-        self.light = Pace(sampling.budget * SHARE, free=FREE_LIGHT, longest=LONGEST)
-        self.deep = Pace(sampling.budget * SHARE, free=FREE_DEEP, purse=0.2)
+        self.light = Pace(sampling.budget * LIGHT, free=FREE_LIGHT, longest=LONGEST)
+        self.deep = Pace(sampling.budget * DEEP, free=FREE_DEEP, purse=0.2)
         self._every = sampling.every
         self._deep_every = sampling.deep_every
-        self._share = sampling.budget * SHARE
+        self._share = sampling.budget * DEEP
         self._agrees = ranks > 1 and self._deep_every is None
         if self._agrees:
             self._deep_every = SEVERAL_RANKS

@@ -11,12 +11,15 @@ from .fleet import Fleet, alarms, count
 from .populations import ALONE, autoregressive, fitted
 from .work import Found, Scale, Task
 
-ALPHAS = (1e-3, 1e-4)
+# The last one is the default budget: one false alarm in 30 days of buckets of a minute.
+ALPHAS = (1e-3, 1e-4, 1 / 43_200)
 REFERENCES = (200, 2_000, 20_000)
 ROWS = 50
 BUCKETS = 200
 BATCH = 40
 RHOS = (0.0, 0.5, 0.9, 0.98)
+# So few requests a bucket that a burst outlasts it.
+FEW = 5
 # Before so many buckets exist, how bursty traffic is cannot be estimated.
 FIRST = 20
 TOGETHER = "a table of 20 fields"
@@ -32,6 +35,9 @@ def tasks(scale: Scale) -> list[Task]:
     found += [Task(together, {"size": size, "windows": windows, "seed": 50}) for size in sizes]
     for seed, rho in enumerate(RHOS):
         found.append(Task(bursts, {"rho": rho, "windows": windows, "seed": 70 + seed}))
+    for seed, rho in enumerate(RHOS):
+        few = {"rho": rho, "windows": windows, "seed": 60 + seed, "rows": FEW}
+        found.append(Task(bursts, few))
     for seed, rho in enumerate(RHOS[1:]):
         found.append(Task(mixed, {"rho": rho, "windows": windows, "seed": 80 + seed}))
     for seed, name in enumerate(ALONE):
@@ -55,19 +61,20 @@ def alone(name: str, size: int, windows: int, seed: int) -> Found:
     return {"traffic": name, "reference": size, **_run(batch, windows, [seed, size], 0)}
 
 
-def bursts(rho: float, windows: int, seed: int) -> Found:
-    """One signal whose values hang together, after the first 20 buckets."""
+def bursts(rho: float, windows: int, seed: int, rows: int = ROWS) -> Found:
+    """One signal whose values hang together, after the first 20 buckets of `rows` requests."""
 
     def batch(random: np.random.Generator) -> tuple[Fleet, Ints]:
         references = [
             fitted(random.standard_normal((2_000, 1)), ["number"], 0) for _ in range(BATCH)
         ]
-        values = autoregressive(random, BATCH, BUCKETS * ROWS, rho)
-        counts = [count(*each, ROWS) for each in zip(references, values[..., None], strict=True)]
+        values = autoregressive(random, BATCH, BUCKETS * rows, rho)
+        counts = [count(*each, rows) for each in zip(references, values[..., None], strict=True)]
         return Fleet(references), np.concatenate(counts, axis=1)
 
     found = _run(batch, windows, [seed, 0], FIRST)
-    return {"traffic": f"AR(1), ρ = {rho:g}", "reference": 2_000, **found}
+    few = "" if rows == ROWS else f", {rows} requests a bucket"
+    return {"traffic": f"AR(1), ρ = {rho:g}{few}", "reference": 2_000, **found}
 
 
 def mixed(rho: float, windows: int, seed: int) -> Found:
