@@ -9,6 +9,7 @@ from scipy.stats import ks_2samp
 
 from benchmarks.detection import document
 from benchmarks.detection.changes import CHANGES
+from benchmarks.detection.clean import ALPHAS
 from benchmarks.detection.rivals import RIVALS, ks_statistic
 from benchmarks.detection.versions import code_digest
 
@@ -16,7 +17,7 @@ from benchmarks.detection.versions import code_digest
 def small() -> document.Results:
     rates = [
         {"alpha": alpha, "alarms": alarms, "windows": 1000}
-        for alpha, alarms in ((1e-3, 2), (1e-4, 9))
+        for alpha, alarms in zip(ALPHAS, (2, 9, 0), strict=True)
     ]
     delays = {"driftline": [50, None], **{name: [100, 100] for name in RIVALS}}
     looks = [
