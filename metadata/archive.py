@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
 
-from .errors import DamagedPackage, UnsafePackage
+from .errors import DamagedPackage, PackageError, UnsafePackage
 
 LARGEST_METADATA = 64 * 1024**2
 LARGEST_TOTAL = 64 * 1024**3
@@ -29,6 +29,7 @@ def unpacked(archive: Path, folder: Path) -> None:
     Raises:
         UnsafePackage: a name leaves the folder, is a link, or the content is larger than allowed.
         DamagedPackage: it is not a whole .zip.
+        PackageError: it cannot be read, or `folder` not be written.
     """
     try:
         with zipfile.ZipFile(archive) as source:
@@ -44,6 +45,8 @@ def unpacked(archive: Path, folder: Path) -> None:
                     shutil.copyfileobj(content, file)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise DamagedPackage(archive, f"is not a whole .zip: {error}") from None
+    except OSError as error:
+        raise PackageError(archive, f"cannot be unpacked: {error}") from error
 
 
 def _refuse_unsafe(archive: Path, members: list[zipfile.ZipInfo]) -> None:

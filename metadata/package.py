@@ -7,6 +7,7 @@ metadata is the identity of the package.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import re
@@ -80,7 +81,8 @@ class ModelPackage:
 
     @classmethod
     def open(cls, path: Path | str, *, into: Path | str | None = None) -> ModelPackage:
-        """Opens and verifies; a .zip is unpacked into a folder beside it or into `into`.
+        """Opens and verifies; a .zip is unpacked into `into`, or into a folder that ends with this
+        process.
 
         Raises:
             DamagedPackage: a file is missing or not the one that was packed.
@@ -93,9 +95,25 @@ class ModelPackage:
             return cls(source, verify(source))
         if not source.is_file():
             raise PackageError(source, "there is no such folder or .zip")
-        folder = Path(into) if into else Path(tempfile.mkdtemp(prefix="driftline-"))
+        folder = Path(into) if into else _scratch(source)
         unpacked(source, folder)
         return cls(folder, verify(folder))
+
+
+def _scratch(source: Path) -> Path:
+    """A folder for what `source` unpacks to; removed when this process ends."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="driftline-"))
+    except OSError as error:
+        raise PackageError(source, f"cannot be unpacked: {error}") from error
+    atexit.register(_remove, folder, os.getpid())
+    return folder
+
+
+def _remove(folder: Path, owner: int) -> None:
+    # Only by the process that unpacked it: its forks may end earlier.
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def verify(folder: Path) -> ModelMetadata:

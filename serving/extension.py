@@ -34,7 +34,6 @@ from .hooks.monitor import InferenceMonitor
 from .hooks.seen import Seen
 from .hooks.session import Plan
 from .model.watched import Watched
-from .opened import opened
 from .secret import Secret
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -70,11 +69,13 @@ class Driftline:
         prefix: str = "/driftline",
     ) -> None:
         if not isinstance(package, ModelPackage):
-            package = opened(package)
+            package = ModelPackage.open(package)
         plan = Plan(package, store, bucket=bucket, false_alarms=false_alarms)
         self.monitor = InferenceMonitor(plan)
         self._watched = Watched(package, self.monitor)
-        self._token = Secret(token) if token else None
+        if token == "":
+            raise SettingError("token", "is empty; None leaves the routes open")
+        self._token = None if token is None else Secret(token)
         self._prefix = prefix.rstrip("/")
         if app is not None:
             self.init_app(app)

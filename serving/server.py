@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import mmap
 import os
+import shutil
 import signal
 import socket
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from flask import Flask
@@ -23,7 +25,6 @@ from . import app, logs
 from .api import live
 from .api.admin import RELOAD
 from .api.refresh import BESIDE
-from .opened import opened
 from .settings import Settings
 
 log = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ def _fit(settings: Settings) -> ModelPackage:
     Raises:
         PackageError, MetadataError, SettingError: as `serve`.
     """
-    package = opened(settings.package)
+    package = ModelPackage.open(settings.package)
     app.plan_of(settings, package)
     return package
 
@@ -65,6 +66,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
     def __init__(self, settings: Settings, package: ModelPackage, listener: socket.socket) -> None:
         self._settings = settings
         self._package = package
+        self._before = Path(settings.package)
         self._arbiter = os.getpid()
         # Asked now: gunicorn makes the descriptor its own, and comes back for its settings later.
         self._address = listener.getsockname()[:2]
@@ -108,10 +110,14 @@ class _Server(BaseApplication):  # type: ignore[misc]
     def renewed(self) -> bool:
         """Whether what lies at the package's path now can be served; workers will load that."""
         try:
-            self._package = _fit(self._settings)
-        except DriftlineError as error:
+            package = _fit(self._settings)
+        except (DriftlineError, OSError) as error:
             log.error("not reloaded, the package before is served on: %s", error)
             return False
+        if str(self._before) != self._settings.package:  # what a .zip had been unpacked to
+            shutil.rmtree(self._before, ignore_errors=True)
+        # Workers of the package before still finish their requests.
+        self._before, self._package = self._package.path, package
         model = self._package.metadata.model
         log.info("reloading: %s %s, %s", model.name, model.version, self._package.digest[:12])
         return True

@@ -30,6 +30,10 @@ _FILES = {
 }
 
 
+# What Kubernetes tells of a service that is named driftline.
+_LINK = re.compile(r"DRIFTLINE_(SERVICE_(HOST|PORT\w*)|PORT_\d+_\w+)=.*|DRIFTLINE_PORT=\w+://.*")
+
+
 class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything that can be chosen about a service.
 
@@ -102,20 +106,28 @@ def load(given: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
     """
     values: dict[str, Any] = {}
     for variable, text in environment.items():
-        if variable.startswith(PREFIX):
+        if variable.startswith(PREFIX) and not _LINK.fullmatch(f"{variable}={text}"):
             name = variable.removeprefix(PREFIX).lower()
             if name not in FIELDS and name not in _FILES:
                 raise SettingError(variable, "is no setting of driftline")
             values[name] = _from_text(name, text)
+    chosen: dict[str, Any] = {}
     for name, value in given.items():
         if name not in FIELDS and name not in _FILES:
             raise SettingError(name, "is no setting of driftline")
         if value is not None:
-            values[name] = _from_text(name, value) if isinstance(value, str) else value
+            chosen[name] = _from_text(name, value) if isinstance(value, str) else value
+    return checked(_read_in(values) | _read_in(chosen))
+
+
+def _read_in(values: dict[str, Any]) -> dict[str, Any]:
+    """The values with the contents of the files that secrets are in."""
     for file, name in _FILES.items():
         if file in values:
+            if name in values:
+                raise SettingError(file, f"{name} is given too; take one of them")
             values[name] = _secret_in(file, str(values.pop(file)))
-    return checked(values)
+    return values
 
 
 def checked(values: Mapping[str, Any]) -> Settings:

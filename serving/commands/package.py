@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from driftline.metadata.package import ModelPackage
 from driftline.metadata.schema import ModelMetadata, Sensitivity
 
-from ..opened import opened
 from .table import table
 
 # Columns for what is seen with 90 % power within so many requests.
@@ -17,7 +17,7 @@ SEEN = ("in 100", "in 1,000", "in 10,000")
 @click.argument("path")
 def verify(path: str) -> None:
     """Says whether the package at PATH is whole: every file the one that was packed."""
-    package = opened(path)
+    package = ModelPackage.open(path)
     model = package.metadata.model
     files = len(package.metadata.files)
     click.echo(f"whole: {model.name} {model.version}, {files} files, digest {package.digest}")
@@ -27,7 +27,7 @@ def verify(path: str) -> None:
 @click.argument("path")
 def inspect(path: str) -> None:
     """Says on one screen what the package at PATH holds."""
-    metadata = opened(path).metadata
+    metadata = ModelPackage.open(path).metadata
     click.echo(overview(metadata))
 
 

@@ -33,8 +33,10 @@ def status(url: str, token: str | None) -> None:
     except (requests.RequestException, ValueError) as error:
         click.echo(f"{url} cannot be asked: {type(error).__name__}", err=True)
         sys.exit(UNREACHABLE)
-    if answer.status_code != 200 or "state" not in told:
-        reason = told.get("error", {}).get("message", answer.reason)
+    if answer.status_code != 200 or not isinstance(told, dict) or "state" not in told:
+        # Whatever is there may be no service of ours.
+        wrong = told.get("error") if isinstance(told, dict) else None
+        reason = wrong.get("message") if isinstance(wrong, dict) else wrong or answer.reason
         click.echo(f"{url} answers {answer.status_code}: {reason}", err=True)
         sys.exit(UNREACHABLE)
     click.echo(screen(told))

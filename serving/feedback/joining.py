@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -44,7 +45,9 @@ class Memory:
     """Claims on their way to the store. Safe to use from many threads.
 
     While the store is away the newest wait, up to a bound; older ones are dropped and counted:
-    their labels will be answered as unknown.
+    their labels will be answered as unknown. A claim waits for the next `send` or `take` of its own
+    process: until then (half a second at most, in a service) a label that another process is given
+    is unknown there.
 
     Args:
         store: where claims are kept for a week.
@@ -54,18 +57,19 @@ class Memory:
     def __init__(self, store: Store, prefix: str) -> None:
         self._store = store
         self._prefix = prefix
+        # `_sending` is held while the store is asked, `_lock` never: requests wait for that one.
+        self._sending = threading.Lock()
         self._lock = threading.Lock()
         self._waiting: dict[str, bytes] = {}
         self._dropped = 0
+        self._failures = 0
 
     def remember(self, request_id: str, claims: Sequence[Claim]) -> None:
-        """Keeps what a request was answered, until its labels come."""
+        """Keeps what a request was answered, until its labels come; waits for no store."""
         record = msgspec.json.encode(claims)
         with self._lock:
             self._waiting[self._prefix + request_id] = record
-            if len(self._waiting) > MOST_WAITING:
-                del self._waiting[next(iter(self._waiting))]
-                self._dropped += 1
+            self._trim()
 
     def send(self) -> int:
         """Hands over what waits; returns how many claims were dropped since the last call.
@@ -73,15 +77,7 @@ class Memory:
         Raises:
             StoreError: the store is away; they wait on.
         """
-        with self._lock:
-            going, self._waiting = self._waiting, {}
-        try:
-            if going:
-                self._store.remember(going, seconds=KEPT_SECONDS, most=MOST_KEPT)
-        except StoreError:
-            with self._lock:
-                self._waiting = {**going, **self._waiting}
-            raise
+        self._hand_over()
         with self._lock:
             dropped, self._dropped = self._dropped, 0
         return dropped
@@ -92,10 +88,35 @@ class Memory:
         Raises:
             StoreError: the store is away; the same call may be made again.
         """
-        self.send()
+        self._hand_over()
         found = self._store.take([self._prefix + each for each in request_ids])
         cut = len(self._prefix)
         return {key[cut:]: _decode(value) for key, value in found.items()}
+
+    def _hand_over(self) -> None:
+        """When it returns, all that was remembered before the call is in the store."""
+        failures = self._failures
+        with self._sending:
+            if self._failures != failures:
+                # Those who waited for a send that failed would else wait for one timeout each.
+                raise StoreError("the store did not take the claims that came before")
+            with self._lock:
+                going, self._waiting = self._waiting, {}
+            try:
+                if going:
+                    self._store.remember(going, seconds=KEPT_SECONDS, most=MOST_KEPT)
+            except BaseException as error:
+                with self._lock:
+                    self._waiting = {**going, **self._waiting}
+                    self._trim()
+                self._failures += isinstance(error, StoreError)
+                raise
+
+    def _trim(self) -> None:
+        """Drops the oldest beyond the bound."""
+        for key in list(islice(self._waiting, max(len(self._waiting) - MOST_WAITING, 0))):
+            del self._waiting[key]
+            self._dropped += 1
 
 
 def counted(joined: Sequence[Joined]) -> Counts | None:

@@ -25,7 +25,6 @@ import numpy as np
 
 from driftline.metadata.package import ModelPackage
 
-from ..opened import opened
 from .fence import Fence
 from .seen import Seen
 from .session import Plan, Session
@@ -79,7 +78,7 @@ class InferenceMonitor:
             SettingError: a setting is impossible.
         """
         if not isinstance(package, ModelPackage):
-            package = opened(package)
+            package = ModelPackage.open(package)
         return cls(Plan(package, store, bucket=bucket, false_alarms=false_alarms), copy=copy)
 
     def before(self, inputs: Any) -> Seen:

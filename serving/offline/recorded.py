@@ -23,7 +23,6 @@ from ..model.preprocessing import preprocessings
 
 Arrays = dict[str, NDArray[Any]]
 Row = dict[str, Any]
-MOST_ROWS = 50_000_000
 
 
 @dataclass(frozen=True, eq=False, slots=True)
