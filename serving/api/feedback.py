@@ -33,7 +33,12 @@ _decode = msgspec.json.Decoder(
 
 @blueprint.post("/feedback")
 def feedback() -> Response:
-    """What became of each: joined, unknown (or too old, or joined before), or of another length."""
+    """What became of each: joined, unknown (or too old, or joined before), or of another length.
+
+    Unknown is also what another worker answered less than half a second ago: its claims are not in
+    the store yet, and the same label may be sent again. Nobody waits for it here, since a client
+    could then hold up a thread with every id that it makes up.
+    """
     session = watched().monitor.session
     claims = watched().claims
     if not claims.judged:

@@ -124,7 +124,12 @@ def _feedback(engine: Engine) -> Operation:
     item = thing(request_id=named, label={"anyOf": [label, many(label)]})
     item["additionalProperties"] = False
     several = many(item) | {"minItems": 1, "maxItems": MOST_ITEMS}
-    told = answers({"type": "object"}, 400, 413, 422, 503)
+    says = (
+        "What became of each. `unknown` is an id that was never answered, is too old or was joined "
+        "before; also one that another worker answered less than half a second ago, whose label "
+        "may be sent again."
+    )
+    told = answers({"type": "object"}, 400, 413, 422, 503, says=says)
     told["409"] = {"description": "No label can be judged.", "content": told["422"]["content"]}
     return operation(told, takes=body({"anyOf": [item, several]}))
 
