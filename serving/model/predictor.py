@@ -120,17 +120,23 @@ class Padded:
             ]
         shapes = tuple(each.shape for each in arrays)
         with self._lock:
-            if shapes not in self._met:
-                self._meet(shapes)
-            found = self._call(arrays)
+            found = self._call(arrays) if shapes in self._met else self._meet(shapes, arrays)
         return [each[:rows] for each in found]
 
-    def _meet(self, shapes: tuple[tuple[int, ...], ...]) -> None:
-        """Lets a shape in that was never met; memory is not for clients to fill."""
+    def _meet(
+        self, shapes: tuple[tuple[int, ...], ...], arrays: list[NDArray[Any]]
+    ) -> list[NDArray[Any]]:
+        """Lets a shape in that was never met; memory is not for clients to fill.
+
+        One that the network fails on takes no place: else a client could use them all up, and
+        every new good one would be refused.
+        """
         if len(self._met) >= MOST_SHAPES:
             reason = f"{MOST_SHAPES} different shapes were met already; send one of those"
             raise InputError(self._inputs[0].name, reason)
+        found = self._call(arrays)
         self._met.add(shapes)
+        return found
 
 
 def _zeros(spec: TensorSpec, size: int, guess: int) -> NDArray[Any]:

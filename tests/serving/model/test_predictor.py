@@ -81,6 +81,29 @@ def test_new_shapes_are_compiled_up_to_a_bound(monkeypatch):
         padded.predict({"x": np.ones((1, 4), np.float32)})
 
 
+def test_shapes_that_the_network_fails_on_use_up_no_places(monkeypatch):
+    """However many lengths a client tries in vain, a new good one is answered; and one that
+    failed for a passing reason is answered later."""
+    monkeypatch.setattr("driftline.serving.model.predictor.MOST_SHAPES", 3)
+    narrowest = 100
+
+    def call(arrays):
+        if arrays[0].shape[1] < narrowest:
+            raise ValueError("too narrow")
+        return [arrays[0].sum(axis=1)]
+
+    padded = Padded(call, (TensorSpec("x", "float32", (None, None)),), Y, (1,))
+    for width in range(1, 51):
+        with pytest.raises(ValueError, match="too narrow"):
+            padded.predict({"x": np.ones((1, width), np.float32)})
+    for width in (100, 101):
+        padded.predict({"x": np.ones((1, width), np.float32)})
+    narrowest = 0
+    assert padded.predict({"x": np.ones((1, 7), np.float32)})["y"] == [7.0]
+    with pytest.raises(InputError, match="different shapes"):
+        padded.predict({"x": np.ones((1, 8), np.float32)})
+
+
 def test_lengths_that_are_open_are_guessed_at_warm_up_and_no_guess_ends_a_start():
     def call(arrays):
         if arrays[0].shape[1] < 100:
