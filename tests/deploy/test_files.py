@@ -107,6 +107,12 @@ def test_kubernetes_validate_finds_every_object_right(path, ran):
     assert "passed" in ran("kubernetes-validate", "--strict", path)
 
 
+def test_pods_are_not_told_of_services_in_variables_that_look_like_settings():
+    deployment = ROOT / "deploy" / "kubernetes" / "deployment.yaml"
+    pod = yaml.safe_load(deployment.read_text())["spec"]["template"]["spec"]
+    assert pod["enableServiceLinks"] is False
+
+
 def test_kubernetes_objects_fit_each_other():
     found = {}
     for path in OBJECTS:

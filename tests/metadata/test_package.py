@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -173,3 +176,35 @@ def test_nothing_to_open_is_said(tmp_path: Path) -> None:
     """A path with nothing there is told by name."""
     with pytest.raises(PackageError, match="no such"):
         ModelPackage.open(tmp_path / "absent")
+
+
+def test_what_a_zip_unpacks_to_is_gone_with_the_process(tmp_path: Path) -> None:
+    archive = tmp_path / "toy.zip"
+    synthetic.package(archive)
+    script = (
+        "import os, sys; from driftline.metadata.package import ModelPackage\n"
+        "path = ModelPackage.open(sys.argv[1]).path\n"
+        "if not (child := os.fork()): sys.exit(0)\n"  # a fork's end is not the end
+        "os.waitpid(child, 0); assert path.is_dir(); print(path)"
+    )
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(archive)],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.startswith(str(tmp_path))
+    assert not list(tmp_path.glob("driftline-*"))
+
+
+def test_a_zip_that_cannot_be_unpacked_is_a_package_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tmp_path / "toy.zip"
+    synthetic.package(archive)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("driftline.metadata.archive.shutil.copyfileobj", full)
+    with pytest.raises(PackageError, match=r"cannot be unpacked: .*No space left"):
+        ModelPackage.open(archive)

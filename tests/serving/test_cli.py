@@ -6,6 +6,8 @@ import itertools
 import socket
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import served
@@ -80,6 +82,26 @@ def test_status_of_nobody_is_unreachable():
     done = run("status", f"http://127.0.0.1:{port}")
     assert (done.returncode, done.stdout) == (2, "")
     assert "cannot be asked: ConnectionError" in done.stderr
+
+
+@pytest.mark.parametrize("body", ['{"error": "no such page"}', "[1, 2]", '"text"', "{}", "null"])
+def test_status_of_what_is_no_service_of_ours_is_unreachable(body):
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
+        threading.Thread(target=server.serve_forever).start()
+        done = run("status", f"http://127.0.0.1:{server.server_port}")
+        server.shutdown()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "answers 200" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.slow

@@ -136,3 +136,8 @@ def test_neither_mindspore_nor_gunicorn_is_imported(build):
         "assert not {'mindspore', 'gunicorn'} & set(sys.modules), 'imported'"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=build)
+
+
+def test_an_empty_token_is_refused_and_does_not_open_the_routes(package):
+    with pytest.raises(SettingError, match="token: is empty"):
+        Driftline(package=package, token="")

@@ -104,3 +104,27 @@ def test_receivers_stand_one_a_line_in_their_file(tmp_path):
     found = load({"package": "p", "alert_sinks_file": str(file)}, {})
     assert found.alert_sinks is not None
     assert found.alert_sinks.reveal() == "slack=https://a/b cloudevents=https://c/d"
+
+
+def test_the_command_line_wins_over_a_file_that_the_environment_names(tmp_path):
+    file = tmp_path / "token"
+    file.write_text("from-the-file")
+    environment = {"DRIFTLINE_TOKEN_FILE": str(file)}
+    assert load({"package": "p"}, environment).token.reveal() == "from-the-file"
+    chosen = load({"package": "p", "token": "from-the-line"}, environment)
+    assert chosen.token.reveal() == "from-the-line"
+    with pytest.raises(SettingError, match="token_file: token is given too"):
+        load({"package": "p"}, environment | {"DRIFTLINE_TOKEN": "another"})
+
+
+def test_what_kubernetes_tells_of_a_service_named_driftline_is_no_setting():
+    environment = {
+        "DRIFTLINE_SERVICE_HOST": "10.0.0.7",
+        "DRIFTLINE_SERVICE_PORT": "8000",
+        "DRIFTLINE_SERVICE_PORT_HTTP": "8000",
+        "DRIFTLINE_PORT": "tcp://10.0.0.7:8000",
+        "DRIFTLINE_PORT_8000_TCP": "tcp://10.0.0.7:8000",
+        "DRIFTLINE_PORT_8000_TCP_ADDR": "10.0.0.7",
+    }
+    assert load({"package": "p"}, environment).port == 8080
+    assert load({"package": "p"}, {"DRIFTLINE_PORT": "9000"}).port == 9000

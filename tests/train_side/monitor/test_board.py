@@ -74,10 +74,12 @@ def service() -> Iterator[Service]:
 class Writer:
     """A run whose points are written by the test."""
 
-    def __init__(self, folder: Path, url: str, **arguments) -> None:
+    def __init__(
+        self, folder: Path, url: str, *, board: Board | None = None, name: str = "digits", **more
+    ) -> None:
         self.journal = Journal(folder, keep=100)
-        self.board = Board(url, **arguments)
-        self.board.open(Run("digits", folder, self.journal))
+        self.board = board or Board(url, **more)
+        self.board.open(Run(name, folder, self.journal))
 
     def write(self, steps: range) -> None:
         for step in steps:
@@ -177,6 +179,65 @@ def test_a_board_that_hangs_is_left_after_the_timeout(service: Service, tmp_path
     began = time.monotonic()
     writer.close(10)
     assert time.monotonic() - began < 4
+
+
+def pushing() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name == "driftline-board"]
+
+
+def test_a_run_that_did_not_end_in_time_does_not_go_on_in_the_next(
+    service: Service, tmp_path: Path
+) -> None:
+    """The first run's push is under way when the second begins: it ends after that push, and each
+    point of the second arrives once, under the second's name."""
+    service.delay = 1.5
+    first = Writer(tmp_path / "one", service.url, name="one")
+    first.write(range(1, 16))
+    until(lambda: service.attempts)
+    first.close(0.1)
+    (late,) = pushing()
+    second = Writer(tmp_path / "two", service.url, board=first.board, name="two")
+    second.write(range(101, 116))
+    late.join(10)
+    service.delay = 0.0
+    second.write(range(116, 131))
+    until(lambda: len(service.steps()) >= 45)
+    assert len(pushing()) == 1
+    second.close()
+    assert pushing() == []
+    told = {
+        name: [
+            point["step"]
+            for path, body in zip(service.paths, service.bodies, strict=True)
+            for point in body["points"]
+            if path == f"/runs/{name}/points"
+        ]
+        for name in ("one", "two")
+    }
+    assert told == {"one": list(range(1, 16)), "two": list(range(101, 131))}
+    assert second.board.sent == 30
+
+
+def test_what_arrives_after_the_end_is_sent_again_by_who_opens_the_run(
+    service: Service, tmp_path: Path
+) -> None:
+    """Under its number, so that the service counts it once; the late answer changes no file that
+    the new one writes."""
+    service.delay = 1.0
+    first = Writer(tmp_path, service.url)
+    first.write(range(1, 16))
+    until(lambda: service.attempts)
+    first.close(0.1)
+    (late,) = pushing()
+    second = Writer(tmp_path, service.url, board=first.board)
+    second.write(range(16, 31))
+    late.join(10)
+    service.delay = 0.0
+    second.close()
+    numbers = [body["sequence"] for body in service.bodies]
+    assert numbers[0] == numbers[1] == service.attempts[0]
+    assert sorted(set(service.steps())) == list(range(1, 31))
+    assert json.loads((tmp_path / "board.json").read_text())["last"] == numbers[-1]
 
 
 def test_a_batch_that_is_refused_is_left_out(service: Service, tmp_path: Path) -> None:
