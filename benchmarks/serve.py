@@ -21,13 +21,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.document import put
 from benchmarks.serving.apps import VARIANTS
 from benchmarks.serving.load import SCRIPT, Measured, Server
 from benchmarks.serving.models import NAMES, rows
 
 CLIENTS = 8
 DOCUMENT = Path("docs/performance.md")
-BEGIN, END = "<!-- serving: begin -->", "<!-- serving: end -->"
+INTRODUCTION = "`make bench-serve` writes this table."
 HEAD = (
     "| model | application | requests/s | of unbatched | p50, ms | p99, ms | p99 of unbatched |",
     "|---|---|---:|---:|---:|---:|---:|",
@@ -62,10 +63,10 @@ def main() -> int:
         good &= gain >= 1.4 and on >= 0.98
         ratios.append(f"{name} {on:.3f}")
     lines += ["", f"Requests/s with the monitor on, of those with it off: {', '.join(ratios)}."]
-    text = "\n".join([*lines, "", *conditions(chosen.rounds, chosen.seconds)])
+    text = "\n".join([INTRODUCTION, "", *lines, "", *conditions(chosen.rounds, chosen.seconds)])
     print(text)
     if not chosen.dry:
-        write(text)
+        put(DOCUMENT, "# Performance", "serving", "Serving", text)
     return 0 if good else 1
 
 
@@ -131,16 +132,6 @@ def conditions(rounds: int, seconds: int) -> list[str]:
         f" Python {platform.python_version()}, {cores} cores shared with the clients. Medians; a"
         " ratio is of the same round."
     ]
-
-
-def write(text: str) -> None:
-    """Puts the table between its markers, and makes these where they are not there yet."""
-    old = DOCUMENT.read_text() if DOCUMENT.exists() else "# Performance\n"
-    if BEGIN not in old:
-        old += f"\n## Serving\n\n`make bench-serve` writes this table.\n\n{BEGIN}\n{END}\n"
-    before, _, rest = old.partition(BEGIN)
-    after = rest.partition(END)[2]
-    DOCUMENT.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
 
 
 if __name__ == "__main__":

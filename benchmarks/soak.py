@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.serving.document import put
+from benchmarks.document import put
 from benchmarks.serving.gentle import Gentle
 from benchmarks.serving.models import rows
 

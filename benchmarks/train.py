@@ -35,8 +35,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from benchmarks.document import put
+
 DOCUMENT = Path("docs/performance.md")
-BEGIN, END = "<!-- training: begin -->", "<!-- training: end -->"
 NETWORKS = {"mlp-1m": "MLP, 1.1 M", "mlp-10m": "MLP, 10 M", "cnn": "CNN, 0.8 M"}
 MODES = ("graph", "pynative")
 WARM, BLOCK, SECONDS, BATCH = 200, 5, 75.0, 64
@@ -233,12 +234,10 @@ def main() -> None:
             found = json.loads(done.stdout.splitlines()[-1])
             rows.append(row(words, mode, found))
             print(rows[-1], flush=True)
-    write("\n".join([*HEAD, *rows]))
+    put(DOCUMENT, "# Performance", "training", "Training", "\n".join([*HEAD, *rows]))
 
 
 HEAD = (
-    "## Training",
-    "",
     "`make bench-train`: what `TrainingMonitor` adds to a training step at its defaults, as a "
     f"share of the step (batch {BATCH}, one thread for operators). Blocks of {BLOCK} steps with "
     f"and without it take turns in one training for {SECONDS:.0f} s. Added is the time in its "
@@ -265,17 +264,6 @@ def row(words: str, mode: str, found: dict[str, Any]) -> str:
         cells.append(f"{ratio:.3f} ({low:.3f} to {high:.3f})")
     cells += [f"{found[name]:.0f} steps" for name in ("points_every", "deep_every")]
     return "| " + " | ".join([*cells, f"{found['steps']:,}"]) + " |"
-
-
-def write(text: str) -> None:
-    """Puts the table between its markers, and makes these where they are not there yet."""
-    old = DOCUMENT.read_text() if DOCUMENT.exists() else "# Performance\n"
-    before, _, rest = old.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    if BEGIN not in old:
-        before, after = old.rstrip("\n") + "\n\n", "\n"
-    DOCUMENT.parent.mkdir(exist_ok=True)
-    DOCUMENT.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
 
 
 if __name__ == "__main__":
