@@ -18,9 +18,9 @@ from msgspec import Meta, Struct
 from driftline.metadata.errors import SettingError
 
 from .secret import Secret
+from .series import SLOW_BUCKET
 
 PREFIX = "DRIFTLINE_"
-SLOW_BUCKET = 3600
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 # Variables that carry a secret's file name instead of the secret.
 _FILES = {

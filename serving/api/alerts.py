@@ -17,7 +17,7 @@ from ..alerts.alert import Alert
 from ..evaluation.desk import Desk
 from .context import limited, reply, tagged
 from .errors import Refused
-from .runs import number
+from .query import number
 
 MOST_PAST = 1_000
 MOST_BODY = 4096

@@ -7,7 +7,6 @@ the store is away a worker tells the last it knew, and that it is the last.
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from flask import Blueprint, Response, request
 
@@ -24,6 +23,7 @@ from ..evaluation.timeline import points
 from ..model.watched import Watched
 from .context import reply, tagged, watched
 from .errors import Refused
+from .query import number
 
 blueprint = Blueprint("drift", __name__)
 MOST_POINTS = 500
@@ -72,7 +72,7 @@ def signal(name: str) -> Response:
 def timeline() -> Response:
     """Verdicts over time, oldest first; ``after`` goes on from an answer's ``next``."""
     served = watched()
-    after, limit = _number("after", 0, 2**62), _number("limit", MOST_POINTS, MOST_POINTS)
+    after, limit = number("after", 0, 2**62), number("limit", MOST_POINTS, MOST_POINTS)
     session = served.monitor.session
     entries = session.store.entries(session.plan.series.timeline, after, limit)
     told = [
@@ -131,10 +131,3 @@ def _alerts(served: Watched) -> str:
 def _known(served: Watched, name: str) -> None:
     if not any(each.name == name for each in served.metadata.reference.signals):
         raise Refused(404, "not_found", f"there is no signal {name[:100]!r}", "signal")
-
-
-def _number(name: str, default: int, most: int) -> int:
-    text: Any = request.args.get(name, str(default))
-    if not text.isascii() or not text.isdigit() or not 0 <= int(text[:30]) <= most:
-        raise Refused(422, "bad_input", f"a whole number from 0 to {most} is wanted", name)
-    return int(text)

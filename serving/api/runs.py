@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 from flask import Blueprint, Response, request
 
-from driftline.metadata.errors import InputError
-
 from ..runs.push import check_name, check_run, parse_push
 from ..runs.runs import Runs
 from ..runs.sources import run_list
@@ -21,6 +19,7 @@ from ..runs.wire import columns, event, overview
 from ..stream import Streams
 from .context import limited, reply
 from .errors import Refused
+from .query import number
 
 MOST_BODY = 4 * 2**20
 MOST_REPORT = 2**20
@@ -131,20 +130,6 @@ def chosen(names: list[str]) -> list[str]:
 def bins(wanted: int, names: int) -> int:
     """As many rows as are wanted, or as keep the answer bounded."""
     return max(1, min(wanted, MOST_CELLS // max(names, 1)))
-
-
-def number(name: str, default: int, most: int) -> int:
-    """A whole number of the query.
-
-    Raises:
-        InputError: it is none, or not within 0 and `most`.
-    """
-    text = request.args.get(name)
-    if text is None:
-        return default
-    if not text.isascii() or not text.isdigit() or len(text) > 20 or int(text) > most:
-        raise InputError(name, f"a whole number from 0 to {most} is wanted")
-    return int(text)
 
 
 def _known(runs: Runs, run: str) -> Summary:

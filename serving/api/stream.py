@@ -14,7 +14,8 @@ from ..runs.runs import Runs
 from ..runs.sources import RunSource, Watched, run_list
 from ..stream import Source, Streams, cursors
 from .errors import Refused
-from .runs import MOST_BINS, number
+from .query import number
+from .runs import MOST_BINS
 
 MOST_RUNS = 12
 # What to tell beyond runs, by topic, as /stream?topic= names it.
