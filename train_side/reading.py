@@ -107,6 +107,11 @@ class Follower:
             self.position = found[-1].n
         return found
 
+    def back(self, position: int) -> None:
+        """What follows entry `position` is read once more."""
+        self.position = position
+        self._reader = None  # it has passed those
+
     def _from_files(self, limit: int) -> list[Line]:
         if self._reader is None:
             self._reader = read_journal(self._journal.folder, after=self.position)

@@ -87,7 +87,7 @@ class Pusher:
                 else:
                     if self._largest < len(batch):
                         batch = None  # too large: cut anew
-                        self._follower.position = self._delivered.last
+                        self._follower.back(self._delivered.last)
                     self._sleep(pause * random.uniform(0.7, 1.0), wake=False)
                     pause = min(2 * pause, LONGEST)
                 self.cpu = time.thread_time()

@@ -157,6 +157,22 @@ def test_a_follower_sees_every_entry_once(tmp_path: Path) -> None:
     journal.close()
 
 
+@pytest.mark.parametrize("keep", [20, 1000])
+def test_a_follower_that_is_set_back_reads_the_same_again(tmp_path: Path, keep: int) -> None:
+    """From files as from memory; a board that found a batch too large gets all of it in parts."""
+    journal = Journal(tmp_path, keep=keep)
+    for step in range(1, 301):
+        journal.append(point(step))
+    journal.write()
+    follower = Follower(journal)
+    assert [entry.n for entry in follower.next(100)] == list(range(1, 101))
+    follower.back(0)
+    for first in (1, 51, 101):
+        assert [entry.n for entry in follower.next(50)] == list(range(first, first + 50))
+    assert follower.missed == 0
+    journal.close()
+
+
 def test_a_follower_goes_on_with_memory_where_nothing_was_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     journal = Journal(tmp_path / "file" / "run", keep=20)
