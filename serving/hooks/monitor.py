@@ -40,6 +40,8 @@ class InferenceMonitor:
     which start with the first request of a process, so a monitor made before a fork works in
     every child. Safe to use from many threads.
 
+    `close` is final: predictions go on, and are watched no more.
+
     Args:
         plan: what is watched, and where the counts go.
         copy: whether arrays are copied; False only where nobody changes them afterwards.
@@ -52,7 +54,8 @@ class InferenceMonitor:
         self._pid = -1
         self._session: Session | None = None
         self._inherited: Session | None = None
-        self._opening: dict[int, threading.Lock] = {}
+        self._opening: dict[int, threading.RLock] = {}
+        self._closed = False
 
     @classmethod
     def open(
@@ -83,6 +86,8 @@ class InferenceMonitor:
 
     def before(self, inputs: Any) -> Seen:
         """Notes what goes into the model; hand the result to `after`."""
+        if self._closed:
+            return Seen(None)
         try:
             kept = self._kept(inputs) if self._copy else inputs
             seen = Seen(kept)
@@ -98,6 +103,8 @@ class InferenceMonitor:
     ) -> None:
         """Notes what came out, and how long it took; `failed` where nothing did, `refused` where
         the model was not asked at all."""
+        if self._closed:
+            return
         try:
             seen.seconds = perf_counter() - seen.started
             seen.at = time()
@@ -140,12 +147,12 @@ class InferenceMonitor:
 
     @property
     def session(self) -> Session:
-        """This process's own counting, storing and judging."""
+        """This process's own counting, storing and judging; once closed, there to be read only."""
         pid = os.getpid()
         if self._session is not None and self._pid == pid:
             return self._session
         # One lock a process: a child may have inherited one that nobody will ever let go of.
-        with self._opening.setdefault(pid, threading.Lock()):
+        with self._opening.setdefault(pid, threading.RLock()):
             if self._session is None or self._pid != pid:
                 if self._session is not None:
                     # A child has its parent's memory, but neither its threads nor a right to its
@@ -153,19 +160,37 @@ class InferenceMonitor:
                     self._inherited = self._session
                     self.fence = Fence()
                 session = Session(self.plan, self.fence)
-                session.start()
+                if not self._closed:
+                    session.start()
                 self._session, self._pid = session, pid
             return self._session
 
+    @property
+    def closed(self) -> bool:
+        """Whether nothing is watched any more."""
+        return self._closed
+
     def flush(self) -> bool:
-        """Counts what waits and hands it to the store; False if the store is away."""
-        return self.session.flush()
+        """Counts what waits and hands it to the store; False if the store is away.
+
+        Once closed it opens nothing and says whether all was handed over by then.
+        """
+        if not self._closed:
+            return self.session.flush()
+        session = self._session if self._pid == os.getpid() else None
+        return session is None or not session.courier.waiting
 
     def close(self) -> None:
-        """Hands over the last counts and ends the threads."""
-        if self._session is not None and self._pid == os.getpid():
-            self._session.close()
-            self._session = None
+        """Hands over the last counts and ends the threads, for good; again, it does nothing."""
+        # Reentrant, since a signal's handler may close what its own thread is about to close.
+        with self._opening.setdefault(os.getpid(), threading.RLock()):
+            if self._closed:
+                return
+            try:
+                if self._session is not None and self._pid == os.getpid():
+                    self._session.close()
+            finally:
+                self._closed = True
 
     def _kept(self, value: Any) -> Any:
         """A copy that later changes of `value` do not reach."""

@@ -27,8 +27,10 @@ class Watched:
     ) -> None:
         """Keeps what a request was answered until its labels come; fails no request.
 
-        `outputs` is an array, or arrays by name.
+        `outputs` is an array, or arrays by name. Of a monitor that is closed nothing is kept.
         """
+        if self.monitor.closed:
+            return
         try:
             named = outputs if isinstance(outputs, Mapping) else {self._first: outputs}
             if (claims := self.claims.of(named, predictions)) is not None:

@@ -157,6 +157,62 @@ def test_close_hands_over_what_waits(package, tmp_path):
     second.close()
 
 
+def ours() -> set[threading.Thread]:
+    return {each for each in threading.enumerate() if each.name.startswith("driftline-")}
+
+
+def test_after_close_requests_pass_and_nothing_is_watched(package, tmp_path, caplog):
+    """No hook fails, no failure of the monitor is counted, no thread and no count come back."""
+    before = ours()
+    monitor = InferenceMonitor.open(package, store=str(tmp_path / "state.db"))
+    watched = monitor.watch(predict)
+    watched(served.rows(4, 1))
+    under_way = monitor.before(served.rows(1, 2))
+    monitor.close()
+    monitor.after(under_way, predict(served.rows(1, 2)))
+    assert watched(served.rows(2, 3)).shape == (2, 3)
+    with monitor.observe(served.rows(1, 4)) as seen:
+        seen.outputs = predict(served.rows(1, 4))
+    with pytest.raises(KeyError), monitor.observe(served.rows(1, 5)):
+        raise KeyError
+    assert monitor.closed
+    assert monitor.flush()
+    monitor.close()
+    assert not monitor.fence.failures
+    assert ours() <= before
+    assert "monitor failed" not in caplog.text
+    second = InferenceMonitor.open(package, store=str(tmp_path / "state.db"))
+    assert total(second).rows.tolist() == [4, 4]
+    second.close()
+
+
+def test_a_monitor_that_is_closed_before_its_first_request_opens_nothing(package, tmp_path):
+    path = tmp_path / "state.db"
+    before = ours()
+    monitor = InferenceMonitor.open(package, store=str(path))
+    monitor.close()
+    monitor.watch(predict)(served.rows(4, 1))
+    assert monitor.flush()
+    assert monitor.session.problem == ""  # as a route may still ask
+    assert ours() <= before
+    assert not path.exists()
+
+
+def test_flush_after_close_says_whether_the_last_counts_were_handed_over(
+    package, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("driftline.serving.hooks.session.LAST_SECONDS", 0.2)
+    path = tmp_path / "state.db"
+    path.mkdir()
+    monitor = InferenceMonitor.open(package, store=str(path))
+    monitor.watch(predict)(served.rows(4, 1))
+    monitor.close()
+    assert not monitor.flush()
+    path.rmdir()
+    assert not monitor.flush()
+    assert not path.exists()
+
+
 def test_the_background_thread_flushes_within_a_second(monitor):
     monitor.watch(predict)(served.rows(1, 1))
     series = monitor.plan.series.model(60)
