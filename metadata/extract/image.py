@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ..errors import InputError, SettingError
 from ..signals import Column, Floats
-from .arrays import floats, numeric, plain_settings, rows_of
+from .arrays import numeric, plain_settings, rows_of
 from .extractor import Raw, Rows
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _describe(images: Raw, low: Floats, high: Floats) -> Floats:
     n, channels, height, width = images.shape
     out = np.empty((n, 3 * channels + 1))
     with np.errstate(all="ignore"):
-        whole = floats(images)
+        whole = np.ascontiguousarray(images, dtype=np.float64)
         pixels = whole.reshape(n, channels, height * width)
         mean = np.add.reduce(pixels, axis=2) / (height * width)
         apart = pixels - mean[:, :, None]

@@ -108,9 +108,8 @@ class Oddities:
         """Which rows have a warning; None where there is nothing to tell by."""
         found: NDArray[np.bool_] | None = None
         if inputs is not None and inputs.shape[1] == len(self._names):
-            with np.errstate(invalid="ignore"):
-                # Not within, rather than outside: that is true of a missing value too.
-                found = ~((inputs >= self._low) & (inputs <= self._high)).all(axis=1)
+            # Not within, rather than outside: that is true of a missing value too.
+            found = ~((inputs >= self._low) & (inputs <= self._high)).all(axis=1)
         if confidence is not None and self._limit is not None:
             low = confidence < self._limit
             found = low if found is None else found | low
@@ -124,8 +123,7 @@ class Oddities:
                 message = f"confidence {float(confidence[row]):.3f} is under {self._limit:g}"
                 found.append(_warning("low_confidence", row, "confidence", message))
         if inputs is not None and inputs.shape[1] == len(self._names):
-            with np.errstate(invalid="ignore"):
-                outside = (inputs < self._low) | (inputs > self._high)
+            outside = (inputs < self._low) | (inputs > self._high)
             for row, column in np.argwhere(outside).tolist():
                 name, value = self._names[column], float(inputs[row, column])
                 low, high = float(self._low[column]), float(self._high[column])
