@@ -33,13 +33,14 @@ from driftline.drift.verdict import Language
 from driftline.metadata.errors import SettingError
 
 from ..secret import Secret
+from ..settings import seconds
 from .alerts import AlertSettings
 from .routes import Route
 from .sink import SinkSettings
 from .tolerance import Tolerance
 
 Duration = str | int | float
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+LONGEST_QUIET, LONGEST_GROUP = 86_400, 3_600
 
 
 class _Sink(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -86,8 +87,8 @@ def read(path: str, environment: Mapping[str, str]) -> AlertSettings:
     folder = Path(path).parent
     return AlertSettings(
         sinks=tuple(_sink(each, folder, environment) for each in found.sinks),
-        quiet_seconds=_seconds(found.quiet, "alerts.quiet"),
-        group_seconds=_seconds(found.group, "alerts.group"),
+        quiet_seconds=_seconds(found.quiet, "alerts.quiet", LONGEST_QUIET),
+        group_seconds=_seconds(found.group, "alerts.group", LONGEST_GROUP),
         language=found.language,
         link_base=found.link,
         tolerance=found.tolerance,
@@ -130,12 +131,9 @@ def _sink(each: _Sink, folder: Path, environment: Mapping[str, str]) -> SinkSett
     )
 
 
-def _seconds(given: Duration, field: str) -> float:
-    if isinstance(given, str):
-        number, unit = given[:-1], given[-1:]
-        if unit not in _UNITS or not number.isdigit():
-            raise SettingError(field, f"a duration such as 90s or 5m is wanted, got {given!r}")
-        return float(number) * _UNITS[unit]
-    if not 0 <= given <= 86_400:
-        raise SettingError(field, f"must be 0 to 86400 seconds, got {given}")
-    return float(given)
+def _seconds(given: Duration, field: str, most: int) -> float:
+    """As the option of that name is read, and within the same bound."""
+    found = seconds(given, field) if isinstance(given, str) else given
+    if not 0 <= found <= most:
+        raise SettingError(field, f"must be 0 to {most} seconds, got {given}")
+    return float(found)

@@ -67,7 +67,13 @@ def test_the_same_as_json(tmp_path):
         ("quite = 3", "alerts", "unknown field `quite`"),
         ('quiet = "soon"', "alerts.quiet", "a duration"),
         ("quiet = -1", "alerts.quiet", "0 to 86400"),
-        ("group = 1e9", "alerts.group", "0 to 86400"),
+        ("quiet = 86401", "alerts.quiet", "0 to 86400"),
+        ('quiet = "9999h"', "alerts.quiet", "0 to 86400"),
+        ('quiet = "2d"', "alerts.quiet", "0 to 86400"),
+        ('quiet = "-1s"', "alerts.quiet", "a duration"),
+        ("quiet = nan", "alerts.quiet", "0 to 86400"),
+        ("group = 1e9", "alerts.group", "0 to 3600"),
+        ('group = "2h"', "alerts.group", "0 to 3600"),
         ('language = "fr"', "alerts.language", "Invalid enum value"),
         ("[tolerance]\nslow = 2", "alerts.tolerance.slow", "<= 1"),
         ('[[sinks]]\nname = "a"', "alerts.sinks[0]", "missing required field `kind`"),
@@ -105,6 +111,26 @@ def test_what_cannot_be_is_refused_by_name(tmp_path, text, field, reason):
         read(str(path), {})
     assert caught.value.field == field
     assert reason in caught.value.reason
+
+
+@pytest.mark.parametrize("text", ["0", "90", "90s", " 5m ", "24h", "1d"])
+def test_a_duration_is_read_as_the_option_is(tmp_path, text):
+    path = tmp_path / "alerts.toml"
+    path.write_text(f'quiet = "{text}"')
+    option = alerts_of(settings(tmp_path, alert_quiet=text), {}).quiet_seconds
+    assert read(str(path), {}).quiet_seconds == option
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("quiet", "25h"), ("quiet", "soon"), ("quiet", "5w"), ("group", "61m")]
+)
+def test_a_duration_that_the_option_refuses_is_refused_in_the_file(tmp_path, name, text):
+    path = tmp_path / "alerts.toml"
+    path.write_text(f'{name} = "{text}"')
+    with pytest.raises(SettingError):
+        settings(tmp_path, **{f"alert_{name}": text})
+    with pytest.raises(SettingError):
+        read(str(path), {})
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
