@@ -74,7 +74,6 @@ def refresh() -> Response:
             raise Refused(503, "not_written", problem.reason) from None
     if written.path != target:  # what an archive was unpacked to, to verify it
         shutil.rmtree(written.path, ignore_errors=True)
-    served.monitor.session.noticed("refreshed")
     log.info("%s Written to %s.", metadata.notes[-1], target)
     told = {
         "path": str(target),

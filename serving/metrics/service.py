@@ -1,4 +1,4 @@
-"""What was counted, as Prometheus families: requests, seconds, confidence, what was dropped."""
+"""Prometheus families of what was counted: requests, labels, seconds, confidence, and losses."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from .histogram import CONFIDENCE, INFERENCE, REQUEST
 MODEL = ("model", "version")
 # Kinds of errors come of the code, so they are few; but nothing here may grow without bound.
 MOST_KINDS = 50
+# What becomes of an item of feedback; mismatched is one with another number of labels.
+FEEDBACK = ("joined", "unknown", "mismatched")
 
 _HISTOGRAMS = (
     (REQUEST, "Seconds from a prediction request's arrival to its answer."),
@@ -33,6 +35,14 @@ def families(versions: Mapping[Version, Known]) -> Iterator[Metric]:
     low = CounterMetricFamily(
         "driftline_low_confidence", "Predictions under the confidence limit.", labels=MODEL
     )
+    refused = CounterMetricFamily(
+        "driftline_refused",
+        "Requests whose inputs were counted, and that the model was not asked.",
+        labels=MODEL,
+    )
+    feedback = CounterMetricFamily(
+        "driftline_feedback", "Items of feedback by what became of them.", labels=(*MODEL, "status")
+    )
     cost = SummaryMetricFamily(
         "driftline_monitor_seconds",
         "Seconds spent counting requests, off their path.",
@@ -46,12 +56,15 @@ def families(versions: Mapping[Version, Known]) -> Iterator[Metric]:
         for code, number in sorted(_by_code(counters).items()):
             requests.add_metric((*version, code), number)
         low.add_metric(version, counters.get("low_confidence", 0.0))
+        refused.add_metric(version, counters.get("refused", 0.0))
+        for status in FEEDBACK:
+            feedback.add_metric((*version, status), counters.get(f"feedback|{status}", 0.0))
         cost.add_metric(
             version, int(counters.get("requests", 0.0)), counters.get("monitor_seconds", 0.0)
         )
         for what, number in sorted(_dropped(counters).items()):
             dropped.add_metric((*version, what), number)
-    yield from (requests, low, cost, dropped)
+    yield from (requests, low, refused, feedback, cost, dropped)
     for histogram, words in _HISTOGRAMS:
         family = HistogramMetricFamily(f"driftline_{histogram.name}", words, labels=MODEL)
         for version, each in versions.items():
@@ -77,7 +90,7 @@ def _by_code(counters: Mapping[str, float]) -> dict[str, float]:
 
 def _dropped(counters: Mapping[str, float]) -> dict[str, float]:
     """By what was dropped; all that goes beyond the bound is one kind."""
-    found = {"input": 0.0, "output": 0.0}
+    found = {"claims": counters.get("dropped|claims", 0.0), "input": 0.0, "output": 0.0}
     for name, number in counters.items():
         kind, _, what = name.partition("|")
         if kind == "unusable":

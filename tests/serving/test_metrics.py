@@ -102,6 +102,45 @@ def test_what_could_not_be_counted_is_told_by_kind(client):
     assert found["driftline_dropped_total", "input"] == 1
     assert found["driftline_dropped_total", "output"] == 0
     assert found["driftline_dropped_total", "monitor here:ValueError"] == 1
+    assert found["driftline_dropped_total", "claims"] == 0
+
+
+def test_claims_that_were_dropped_while_the_store_was_away_are_told(client, monkeypatch):
+    """Their labels will be unknown; here is why."""
+    monkeypatch.setattr("driftline.serving.feedback.joining.MOST_WAITING", 3)
+    session = client.engine.monitor.session
+    for n in range(10):
+        session.memory.remember(f"r{n}", ["red"])
+    session.flush()  # sends the claims, and notes how many are missing
+    assert evaluated(client)["driftline_dropped_total", "claims"] == 7
+
+
+def test_feedback_is_told_by_what_became_of_it(client):
+    """From zero on, so that the first of a kind is an increase."""
+    statuses = ("joined", "unknown", "mismatched")
+    assert [evaluated(client)["driftline_feedback_total", each] for each in statuses] == [0, 0, 0]
+    for row in served.rows(3, 5).tolist():
+        told = client.post("/predict", json={"instances": [row]}).get_json()
+        label = told["predictions"][0]["label"]
+        items = [
+            {"request_id": told["request_id"], "label": [label, label]},
+            {"request_id": "nobody", "label": label},
+        ]
+        assert client.post("/feedback", json=items).status_code == 200
+        item = {"request_id": told["request_id"], "label": label}
+        assert client.post("/feedback", json=item).get_json()["joined"] == 1
+    found = evaluated(client)
+    assert [found["driftline_feedback_total", each] for each in statuses] == [3, 3, 3]
+    assert len([name for name, *_ in found if name == "driftline_feedback_total"]) == 3
+
+
+def test_requests_that_the_model_was_not_asked_are_told(client):
+    send(client, 2)
+    monitor = client.engine.monitor
+    monitor.after(monitor.before(served.rows(1, 1)), refused=True)
+    found = evaluated(client)
+    assert found["driftline_refused_total",] == 1
+    assert found["driftline_inference_seconds_count",] == 2
 
 
 def test_alerts_are_told_by_sink_and_outcome(client):
