@@ -1,20 +1,26 @@
-"""Training and serving preprocess by the same declaration, to the same bits."""
+"""What training and serving both do, they do alike: preprocessing to the bit, metrics by name."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import requests
 import served
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
 
 from driftline.metadata.package import ModelPackage
 from driftline.serving.hooks.columns import Columns
 from driftline.serving.model.intake import Intake
 from driftline.serving.model.preprocessing import preprocessings
+from driftline.train_side.point import Notice, stamp
+from driftline.train_side.sinks import Values
+from driftline.train_side.sinks.prometheus import NAMED, Latest
 
 
 @pytest.mark.slow
@@ -43,3 +49,36 @@ def test_an_image_reaches_the_network_as_the_same_bits_on_both_sides(serve, tmp_
         (told,) = answer.json()["predictions"]
         wanted = powers[index] / powers[index].sum()
         np.testing.assert_allclose(list(told["probabilities"].values()), wanted, atol=1e-6)
+
+
+def told(text: str) -> dict[str, tuple[str, str, tuple[str, ...], float]]:
+    """Name of each family of a training → its type, words, labels, and value of the one sample."""
+    return {
+        family.name: (
+            family.type,
+            family.documentation,
+            tuple(sorted(family.samples[0].labels)),
+            family.samples[0].value,
+        )
+        for family in text_string_to_metric_families(text)
+        if family.name.startswith("driftline_train_") and family.samples
+    }
+
+
+def test_a_training_is_told_alike_by_itself_and_by_a_service(client):
+    """A query or a rule written for one endpoint reads the other too."""
+    values = {name: float(at) for at, name in enumerate(NAMED, start=1)}
+    event = {"step": 7, "time": time.time(), "rule": "r", "severity": "info", "sentence": "s"}
+    point = {"step": 7, "time": time.time(), "values": values}
+    body = {"sequence": 1, "points": [point], "events": [event]}
+    assert client.post("/runs/one/points", json=body).status_code == 200
+    service = told(client.get("/metrics").get_data(as_text=True))
+    latest, registry = Latest("one"), CollectorRegistry()
+    registry.register(latest)
+    notice = Notice(time=stamp(1.0), step=7, rule="r", severity="info", sentence="s")
+    latest.take([Values(7, 1.0, values)], [notice])
+    training = told(generate_latest(registry).decode())
+    del service["driftline_train_heard_timestamp_seconds"]  # it hears itself at all times
+    assert {name: training.get(name) for name in service} == service
+    own = {"param_norm", "update_ratio", "epoch", "rule_events"}
+    assert set(training) - set(service) == {f"driftline_train_{name}" for name in own}

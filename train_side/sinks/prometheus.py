@@ -14,19 +14,21 @@ from prometheus_client.registry import Collector
 from ..point import GRADIENT, Notice
 from .sink import SINKS, Run, Sink, Values
 
-# These have a name of their own; everything else is driftline_train_value, by name.
+# The name of a value → name and words of its gauge; everything else is driftline_train_value, by
+# name. A service that tells of trainings says the same of them in the same words.
 NAMED = {
-    "loss": "Loss of the last sampled step",
-    "loss_smoothed": "Exponential mean of the loss",
-    "lr": "Learning rate",
-    "grad_norm": "L2 norm of all gradients",
-    "param_norm": "L2 norm of all parameters",
-    "update_ratio": "Length of a step's change over the length of the weights",
-    "samples_per_second": "Rows a second",
-    "step_seconds": "Seconds a step",
-    "data_wait": "Share of the time spent waiting for data",
-    "epoch": "Epoch that runs",
-    "perplexity": "Exponential of the loss",
+    "loss": ("loss", "Loss of the last step."),
+    "loss_smoothed": ("loss_smoothed", "Exponential mean of the loss."),
+    "perplexity": ("perplexity", "exp(loss) of a language model."),
+    "lr": ("learning_rate", "Learning rate."),
+    "grad_norm": ("grad_norm", "L2 norm of all gradients."),
+    "grad_cv": ("grad_cv", "Standard deviation over mean of the last 50 gradient norms."),
+    "param_norm": ("param_norm", "L2 norm of all parameters."),
+    "update_ratio": ("update_ratio", "Length of a step's change over the length of the weights."),
+    "samples_per_second": ("samples_per_second", "Training throughput."),
+    "step_seconds": ("step_seconds", "Seconds a step takes."),
+    "data_wait": ("data_wait_ratio", "Share of the time in which data are waited for."),
+    "epoch": ("epoch", "Epoch that runs."),
 }
 MOST = 500
 
@@ -36,8 +38,9 @@ class Prometheus(Sink):
     """Answers scrapes on `port` with the latest values, labelled by run.
 
     ``driftline_train_<name>`` for driftline's own numbers, ``driftline_train_layer_grad_norm`` by
-    parameter, ``driftline_train_value`` by name for metrics and devices, and
-    ``driftline_train_events_total`` by rule. At most 500 names.
+    parameter, ``driftline_train_value`` by name for metrics and devices,
+    ``driftline_train_events_total``, and ``driftline_train_rule_events_total`` by rule. At most 500
+    names.
 
     Args:
         port: 0 lets the system choose; `port` then tells it.
@@ -101,18 +104,18 @@ class Latest(Collector):
         """One family for each name."""
         with self._lock:
             values, events, step = dict(self._values), dict(self._events), self._step
-        yield self._gauge("step", "Last step that was sampled", float(step))
+        yield self._gauge("step", "The last step.", float(step))
         layers = GaugeMetricFamily(
             "driftline_train_layer_grad_norm",
-            "L2 norm of a parameter's gradient",
+            "L2 norm of a parameter's gradient.",
             labels=["run", "parameter"],
         )
         others = GaugeMetricFamily(
-            "driftline_train_value", "Latest value of a metric", labels=["run", "name"]
+            "driftline_train_value", "Latest value of a metric.", labels=["run", "name"]
         )
         for name, value in values.items():
             if name in NAMED:
-                yield self._gauge(name, NAMED[name], value)
+                yield self._gauge(*NAMED[name], value)
             elif name.startswith(GRADIENT):
                 layers.add_metric([self._run, name[len(GRADIENT) :]], value)
             else:
@@ -120,11 +123,16 @@ class Latest(Collector):
         yield layers
         yield others
         counted = CounterMetricFamily(
-            "driftline_train_events", "Events that rules have raised", labels=["run", "rule"]
+            "driftline_train_events", "What rules have found.", labels=["run"]
+        )
+        counted.add_metric([self._run], sum(events.values()))
+        yield counted
+        by_rule = CounterMetricFamily(
+            "driftline_train_rule_events", "What each rule has found.", labels=["run", "rule"]
         )
         for rule, count in events.items():
-            counted.add_metric([self._run, rule], count)
-        yield counted
+            by_rule.add_metric([self._run, rule], count)
+        yield by_rule
 
     def _gauge(self, name: str, what: str, value: float) -> GaugeMetricFamily:
         family = GaugeMetricFamily(f"driftline_train_{name}", what, labels=["run"])

@@ -111,6 +111,8 @@ def test_prometheus_own_parser_reads_the_endpoint(tmp_path: Path) -> None:
         "loss": 0.25,
         "samples_per_second": 1234.5,
         "grad_norm": math.nan,
+        "lr": 0.01,
+        "data_wait": 0.2,
         "grad_norm/0.weight": 0.5,
         "bleu": 0.31,
         "gpu0/temperature_celsius": 61.0,
@@ -133,7 +135,10 @@ def test_prometheus_own_parser_reads_the_endpoint(tmp_path: Path) -> None:
     assert found["driftline_train_layer_grad_norm", ("parameter", "0.weight"), label] == 0.5
     assert found["driftline_train_value", ("name", "bleu"), label] == 0.31
     assert found["driftline_train_value", ("name", "gpu0/temperature_celsius"), label] == 61.0
-    assert found["driftline_train_events_total", ("rule", "non_finite"), label] == 2
+    assert found["driftline_train_learning_rate", label] == 0.01
+    assert found["driftline_train_data_wait_ratio", label] == 0.2
+    assert found["driftline_train_events_total", label] == 2
+    assert found["driftline_train_rule_events_total", ("rule", "non_finite"), label] == 2
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(url, timeout=5)
 
