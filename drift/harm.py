@@ -15,11 +15,9 @@ from msgspec import Struct
 from scipy.special import betaincinv
 
 from driftline.metadata.quality import Quality
-from driftline.metadata.signals import Floats
 from driftline.metadata.thresholds import Rule, Thresholds
 
 from .episode import FIRED
-from .evidence import log_evidence
 from .judge import judge
 from .single import Pair, single_reference, single_ring
 from .verdict import Verdict
@@ -105,7 +103,11 @@ def harm(
 
 def weights_of(quality: Quality, tolerance: float) -> tuple[float, float] | None:
     """Beta parameters (right, wrong) of a reference as large as the package's and worse by
-    `tolerance`; None where the package does not say how right the model was."""
+    `tolerance`; None where the package does not say how right the model was.
+
+    As large as the package's, so that the packaged accuracy's own sampling error is in the null.
+    Rates are one-sided: being better is no evidence.
+    """
     if quality.usual_error is not None:
         n, within = quality.usual_error.rows, quality.usual_error.within
         right, wrong = float(within), float(n + 1 - within)
@@ -120,23 +122,6 @@ def weights_of(quality: Quality, tolerance: float) -> tuple[float, float] | None
     total = right + wrong
     rate = min(wrong / total + tolerance, 1 - 0.5 / total)
     return total * (1 - rate), total * rate
-
-
-def log_harm(quality: Quality, tolerance: float, right: Floats, wrong: Floats) -> Floats:
-    """ln of the e-value that accuracy is below the packaged one minus `tolerance`, elementwise.
-
-    The null's law is that of a reference as large as the package's and worse by the tolerance, so
-    the packaged accuracy's own sampling error is in it. Rates are one-sided: being better is no
-    evidence.
-
-    Raises:
-        ValueError: the package does not say how right the model was.
-    """
-    weights = weights_of(quality, tolerance)
-    if weights is None:
-        raise ValueError("the package holds no accuracy")
-    counts = np.stack(np.broadcast_arrays(right, wrong), axis=-1).astype(np.float64)
-    return log_evidence(single_reference("wrong", "output", weights).signals[0], counts)
 
 
 def jeffreys(right: int, wrong: int) -> tuple[float, float]:

@@ -8,8 +8,8 @@ from scipy import stats
 from scipy.special import expit
 
 from driftline.drift.block import block_of
-from driftline.drift.evidence import Evidence
-from driftline.drift.harm import harm, jeffreys, log_harm, weights_of
+from driftline.drift.evidence import Evidence, log_evidence
+from driftline.drift.harm import harm, jeffreys, weights_of
 from driftline.drift.rate import RISES
 from driftline.drift.single import single_reference
 from driftline.metadata.quality import Quality, UsualError
@@ -23,6 +23,14 @@ def quality(right: int, rows: int) -> Quality:
     return Quality(rows=rows, accuracy=right / rows)
 
 
+def log_e(packaged: Quality, tolerance: float, right, wrong):
+    """ln of the e-value of labels, elementwise, under the reference that `harm` judges by."""
+    law = weights_of(packaged, tolerance)
+    assert law is not None
+    each = single_reference("wrong", "output", law).signals[0]
+    return log_evidence(each, np.stack([right, wrong], axis=-1))
+
+
 @pytest.mark.parametrize(("right", "wrong"), [(3, 0), (40, 10), (700, 90), (10, 400)])
 def test_the_e_value_is_the_quotient_of_scipys_laws(right: int, wrong: int) -> None:
     packaged, m = quality(450, 500), right + wrong
@@ -32,7 +40,7 @@ def test_the_e_value_is_the_quotient_of_scipys_laws(right: int, wrong: int) -> N
     worse = expit(np.log(rate / (1 - rate)) + np.array(RISES))
     mixed = stats.binom.pmf(wrong, m, worse).mean()
     null = stats.betabinom.pmf(wrong, m, bad, good)
-    found = log_harm(packaged, 0.02, np.array(float(right)), np.array(float(wrong)))
+    found = log_e(packaged, 0.02, float(right), float(wrong))
     assert float(found) == pytest.approx(np.log(mixed / null), rel=1e-6, abs=1e-6)
 
 
@@ -58,7 +66,7 @@ def test_without_harm_no_more_false_alarms_than_promised(rows: int, tolerance: f
         counts = np.stack([right, look - right], axis=1)[:, None, :]
         found = evidence(counts, np.ones(streams))[:, 0]
         highest = np.maximum(highest, found)
-    alone = log_harm(quality(int(packaged[7]), rows), tolerance, right[7], look - right[7])
+    alone = log_e(quality(int(packaged[7]), rows), tolerance, right[7], look - right[7])
     assert float(alone) == pytest.approx(found[7])
     for alpha in (0.1, 0.05, 0.01):
         share = (highest >= -np.log(alpha)).mean()
@@ -67,7 +75,7 @@ def test_without_harm_no_more_false_alarms_than_promised(rows: int, tolerance: f
 
 def test_being_better_is_no_evidence_and_order_does_not_matter() -> None:
     packaged = quality(900, 1_000)
-    found = log_harm(
+    found = log_e(
         packaged,
         0.05,
         np.array([1_000.0, 950.0, 850.0, 700.0]),
@@ -121,10 +129,10 @@ def test_the_promise_can_be_changed_and_no_labels_are_no_verdict() -> None:
     assert (found.rows, found.accuracy, found.harmful) == (0, None, False)
     assert found.needed_log10 == pytest.approx(np.log10(1_440))
     assert harm(Quality(rows=5, mae=1.0), {}, width=60) is None
+    assert harm(Quality(rows=5), {START: (1, 9)}, width=60) is None
     with pytest.raises(ValueError, match="at least 0"):
         harm(quality(9, 10), {START: (-1, 2)}, width=60)
-    with pytest.raises(ValueError, match="no accuracy"):
-        log_harm(Quality(rows=5), 0.0, np.zeros(1), np.zeros(1))
+    assert weights_of(Quality(rows=5), 0.0) is None
 
 
 def test_a_regressions_usual_error_is_a_bounded_loss() -> None:
