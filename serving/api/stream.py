@@ -11,7 +11,7 @@ from driftline.metadata.errors import InputError
 
 from ..runs.push import check_name, check_run
 from ..runs.runs import Runs
-from ..runs.sources import RunSource, Watched, run_list
+from ..runs.sources import RunSource, Topic, run_list
 from ..stream import Source, Streams, cursors
 from .errors import Refused
 from .query import number
@@ -59,7 +59,7 @@ def _sources(runs: Runs, streams: Streams, topics: Topics) -> list[Source]:
     for name in dict.fromkeys(wanted):
         if name not in known:
             raise InputError("topic", f"is one of {', '.join(known)}")
-        found.append(Watched(name, known[name], streams))
+        found.append(Topic(name, known[name], streams))
     for name in dict.fromkeys(names):
         check_run(name)
         found.append(RunSource(name, runs, streams, bins=max(bins, 1), without=without))

@@ -98,7 +98,7 @@ class RunSource:
         return [("history", msgspec.json.encode(told))], f"{summary.life}:{summary.entry}"
 
 
-class Watched:
+class Topic:
     """Anything that is told whole whenever it changes: event `name`, content as JSON.
 
     It is asked for at most every `seconds`, by all streams of the process together.

@@ -17,7 +17,7 @@ from driftline.serving.api import context, errors
 from driftline.serving.api import stream as api
 from driftline.serving.runs.push import Point, Push
 from driftline.serving.runs.runs import Runs
-from driftline.serving.runs.sources import RunSource, Watched
+from driftline.serving.runs.sources import RunSource, Topic
 from driftline.serving.stores.memory import MemoryStore
 from driftline.serving.stream import Streams, cursors
 
@@ -97,7 +97,7 @@ def test_a_store_that_is_away_is_said_once_and_the_stream_goes_on(
         return {"version": 1}
 
     streams = Streams(1)
-    reader = Reader(streams.events([Watched("drift", read, streams, seconds=0)], {}, None))
+    reader = Reader(streams.events([Topic("drift", read, streams, seconds=0)], {}, None))
     assert reader.next()[1]["store"] == "away"
     found = {reader.next()[0], reader.next()[0]}
     assert found == {"drift", "beat"}
@@ -112,7 +112,7 @@ def test_many_streams_ask_the_store_once() -> None:
         return 1
 
     for _ in range(8):
-        source = Watched("drift", read, streams)
+        source = Topic("drift", read, streams)
         assert Reader(streams.events([source], {}, None)).next()[:2] == ("drift", 1)
     assert len(asked) == 1
 
