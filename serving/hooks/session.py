@@ -31,9 +31,9 @@ from .columns import Columns
 from .courier import Courier
 from .desks import desks
 from .fence import Fence
+from .inbox import Inbox
 from .seen import Seen
 from .tally import Tally
-from .window import Window
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class Plan:
 
 
 class Session:
-    """The window, the courier and the evaluator of one process, and the threads they run in.
+    """The inbox, the courier and the evaluator of one process, and the threads they run in.
 
     Args:
         plan: what is watched.
@@ -119,7 +119,7 @@ class Session:
         self._fence = fence
         self._flusher = Background("flush", self.flush, seconds=FLUSH_SECONDS, fence=fence)
         self._judge = Background("evaluate", self._evaluate, seconds=EVALUATE_SECONDS, fence=fence)
-        self._window = Window(self._count, self._flusher.wake)
+        self._inbox = Inbox(self._count, self._flusher.wake)
         self.problem = ""
         self.last_standing: Standing | None = None
         self._away = False
@@ -128,7 +128,7 @@ class Session:
         self._lock = threading.Lock()
         self._noticed: dict[str, float] = {}
         # The hooks call it on every request.
-        self.append = self._window.append
+        self.append = self._inbox.append
 
     def start(self) -> None:
         """Starts the threads."""
@@ -137,7 +137,7 @@ class Session:
 
     def flush(self) -> bool:
         """Counts what waits and hands it over; False if the store is away."""
-        self._window.drain()
+        self._inbox.drain()
         counter = self.plan.series.counter
         with self._lock:
             noticed, self._noticed = self._noticed, {}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 
+from driftline.serving.hooks.inbox import Inbox
 from driftline.serving.hooks.seen import Seen
-from driftline.serving.hooks.window import Window
 
 
 def request(size: int = 10) -> Seen:
@@ -16,32 +16,32 @@ def request(size: int = 10) -> Seen:
 
 def test_what_waits_is_counted_once_by_drain():
     counted: list[Seen] = []
-    window = Window(counted.extend, lambda: None)
+    inbox = Inbox(counted.extend, lambda: None)
     requests = [request() for _ in range(5)]
     for each in requests:
-        window.append(each)
+        inbox.append(each)
     assert counted == []
-    window.drain()
-    window.drain()
+    inbox.drain()
+    inbox.drain()
     assert counted == requests
 
 
 def test_half_full_wakes_the_counter_and_full_counts_in_the_request():
     counted: list[Seen] = []
     woken: list[int] = []
-    window = Window(counted.extend, lambda: woken.append(1), most_bytes=100)
+    inbox = Inbox(counted.extend, lambda: woken.append(1), most_bytes=100)
     for _ in range(5):
-        window.append(request(10))
+        inbox.append(request(10))
     assert (len(woken), len(counted)) == (1, 0)
     for _ in range(5):
-        window.append(request(10))
+        inbox.append(request(10))
     assert len(counted) == 10
 
 
 def test_one_request_larger_than_the_window_is_counted_at_once():
     counted: list[Seen] = []
-    window = Window(counted.extend, lambda: None, most_bytes=100)
-    window.append(request(10_000))
+    inbox = Inbox(counted.extend, lambda: None, most_bytes=100)
+    inbox.append(request(10_000))
     assert len(counted) == 1
 
 
@@ -52,16 +52,16 @@ def test_many_threads_lose_nothing():
         with lock:
             total[0] += len(requests)
 
-    window = Window(count, lambda: None, most_bytes=1_000)
+    inbox = Inbox(count, lambda: None, most_bytes=1_000)
 
     def work() -> None:
         for _ in range(2_000):
-            window.append(request(7))
+            inbox.append(request(7))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    window.drain()
+    inbox.drain()
     assert total[0] == 16_000

@@ -1,4 +1,4 @@
-"""The window's front: requests lie here for a moment, raw, and are counted off the request path."""
+"""The inbox: requests lie here for a moment, raw, and are counted off the request path."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_BYTES = 16 * 2**20
 MOST_REQUESTS = 20_000
 
 
-class Window:
+class Inbox:
     """A bounded list of requests that wait to be counted; none is ever dropped.
 
     When half full it calls `wake`, so that the background thread comes early; when full, the
