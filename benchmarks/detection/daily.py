@@ -15,7 +15,7 @@ ROWS = 50
 DAYS = 7
 EVERY = 5
 HOURS = 168
-ALPHAS = (1e-3, 1e-4)
+ALPHAS = (1e-3, 1 / 43_200)
 
 
 def daily_traffic(windows: int, seed: int) -> Found:

@@ -32,8 +32,13 @@ verdict told the one before, from the second day on, windows are the buckets tha
 def page(found: list[dict[str, Any]], pictures: Path) -> str:
     """One table for each α."""
     tables = []
-    for row, alpha in enumerate(ALPHAS):
-        rows = [_row(each, each["rates"][row]) for each in _ordered(found)]
+    for alpha in ALPHAS:
+        rows = [
+            _row(each, rate)
+            for each in _ordered(found)
+            for rate in each["rates"]
+            if rate["alpha"] == alpha
+        ]
         broken = [each[0] for each in rows if each[-1] == "**no**"]
         head = ("traffic", "reference rows", "windows", "alarms", "promised", "+ 3 SE", "kept")
         said = "Kept everywhere." if not broken else f"Not kept: {'; '.join(broken)}."
