@@ -40,7 +40,7 @@ from benchmarks.document import put
 DOCUMENT = Path("docs/performance.md")
 NETWORKS = {"mlp-1m": "MLP, 1.1 M", "mlp-10m": "MLP, 10 M", "cnn": "CNN, 0.8 M"}
 MODES = ("graph", "pynative")
-WARM, BLOCK, SECONDS, BATCH = 200, 5, 75.0, 64
+WARM, BLOCK, SECONDS, BATCH = 200, 5, 60.0, 64
 WITH, WITHOUT, CONTROL = "with", "without", "control"
 DEPTHS = ("none", "light", "deep")
 # A block's steps: their kind, seconds, and seconds of these inside the monitor's callbacks.
