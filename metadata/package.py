@@ -27,6 +27,8 @@ from .schema import ZEROS, FileEntry, ModelMetadata, encode, parse
 
 METADATA = "model_metadata.json"
 Role = Literal["checkpoint", "model", "report", "other"]
+# Folders that this process has made for .zips, and its id; nothing else is ever removed.
+_UNPACKED: dict[Path, int] = {}
 _DIGEST = re.compile(rb'("metadata_sha256":\s*")([0-9a-f]{64})(")')
 
 
@@ -52,6 +54,11 @@ class ModelPackage:
             if entry.role == role:
                 return self.path / entry.path
         raise PackageError(self.path, f"has no file with the role {role!r}")
+
+    def discard(self) -> None:
+        """Removes what a .zip was unpacked to, before the process ends; a folder that was opened,
+        and one that was named for unpacking, stays."""
+        _remove(self.path)
 
     @classmethod
     def write(
@@ -106,13 +113,19 @@ def _scratch(source: Path) -> Path:
         folder = Path(tempfile.mkdtemp(prefix="driftline-"))
     except OSError as error:
         raise PackageError(source, f"cannot be unpacked: {error}") from error
-    atexit.register(_remove, folder, os.getpid())
+    _UNPACKED[folder] = os.getpid()
     return folder
 
 
-def _remove(folder: Path, owner: int) -> None:
+@atexit.register
+def _clear() -> None:
+    for folder in list(_UNPACKED):
+        _remove(folder)
+
+
+def _remove(folder: Path) -> None:
     # Only by the process that unpacked it: its forks may end earlier.
-    if os.getpid() == owner:
+    if _UNPACKED.pop(folder, None) == os.getpid():
         shutil.rmtree(folder, ignore_errors=True)
 
 

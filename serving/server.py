@@ -5,12 +5,10 @@ from __future__ import annotations
 import logging
 import mmap
 import os
-import shutil
 import signal
 import socket
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from flask import Flask
@@ -66,7 +64,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
     def __init__(self, settings: Settings, package: ModelPackage, listener: socket.socket) -> None:
         self._settings = settings
         self._package = package
-        self._before = Path(settings.package)
+        self._before: ModelPackage | None = None
         self._arbiter = os.getpid()
         # Asked now: gunicorn makes the descriptor its own, and comes back for its settings later.
         self._address = listener.getsockname()[:2]
@@ -114,10 +112,10 @@ class _Server(BaseApplication):  # type: ignore[misc]
         except (DriftlineError, OSError) as error:
             log.error("not reloaded, the package before is served on: %s", error)
             return False
-        if str(self._before) != self._settings.package:  # what a .zip had been unpacked to
-            shutil.rmtree(self._before, ignore_errors=True)
+        if self._before is not None:
+            self._before.discard()
         # Workers of the package before still finish their requests.
-        self._before, self._package = self._package.path, package
+        self._before, self._package = self._package, package
         model = self._package.metadata.model
         log.info("reloading: %s %s, %s", model.name, model.version, self._package.digest[:12])
         return True

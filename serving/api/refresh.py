@@ -7,7 +7,6 @@ service looks (its path may be a link) and ask for ``/admin/reload``.
 from __future__ import annotations
 
 import logging
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -72,8 +71,7 @@ def refresh() -> Response:
         except PackageError as problem:
             log.error("the refreshed package was not written: %s", problem)
             raise Refused(503, "not_written", problem.reason) from None
-    if written.path != target:  # what an archive was unpacked to, to verify it
-        shutil.rmtree(written.path, ignore_errors=True)
+    written.discard()  # what an archive was unpacked to, to verify it
     log.info("%s Written to %s.", metadata.notes[-1], target)
     told = {
         "path": str(target),

@@ -103,3 +103,30 @@ def test_an_application_of_another_server_cannot_reload(client):
     answer = client.post("/admin/reload")
     assert answer.status_code == 409
     assert answer.get_json()["error"]["code"] == "no_server"
+
+
+def reloaded(server, times: int) -> None:
+    for count in range(1, times + 1):
+        server.process.send_signal(signal.SIGHUP)
+        served.until(lambda count=count: server.said().count('"reloading: ') == count, 20)
+
+
+def test_a_served_folder_is_never_removed_however_it_was_written(serve, where):
+    """Only what a .zip was unpacked to is: a reload that tidies up must not tidy up the package."""
+    before = sorted(each.name for each in where.iterdir())
+    server = serve("--workers", "1", where=f"{where}/")
+    reloaded(server, 3)
+    assert sorted(each.name for each in where.iterdir()) == before
+    served.until(lambda: version(server) == "1", 20)
+
+
+def test_reloads_of_a_zip_keep_two_unpacked_copies_and_the_end_none(serve, tmp_path):
+    archive, place = tmp_path / "toy.zip", tmp_path / "temporary"
+    served.package(archive)
+    place.mkdir()
+    server = serve("--workers", "1", where=archive, TMPDIR=str(place))
+    reloaded(server, 4)
+    assert len(list(place.glob("driftline-*"))) == 2
+    assert server.stop() == 0
+    assert list(place.glob("driftline-*")) == []
+    assert archive.is_file()
