@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from driftline.metadata.training_values import TRAINING_VALUES
+
 from ..runs.runs import Runs
 from ..runs.summary import Summary
 
@@ -13,19 +15,6 @@ from ..runs.summary import Summary
 # be taken for one that lasts.
 SILENT_SECONDS = 240.0
 MOST_RUNS = 20
-
-# The name of a value in a run → name and words of its gauge.
-_VALUES = {
-    "loss": ("loss", "Loss of the last step."),
-    "loss_smoothed": ("loss_smoothed", "Exponential mean of the loss."),
-    "perplexity": ("perplexity", "exp(loss) of a language model."),
-    "lr": ("learning_rate", "Learning rate."),
-    "grad_norm": ("grad_norm", "L2 norm of all gradients."),
-    "grad_cv": ("grad_cv", "Standard deviation over mean of the last 50 gradient norms."),
-    "samples_per_second": ("samples_per_second", "Training throughput."),
-    "step_seconds": ("step_seconds", "Seconds a step takes."),
-    "data_wait": ("data_wait_ratio", "Share of the time in which data are waited for."),
-}
 
 
 class RunCollector:
@@ -42,7 +31,7 @@ class RunCollector:
             StoreError: the store is away.
         """
         runs = self._live()
-        for name, (metric, words) in _VALUES.items():
+        for name, (metric, words) in TRAINING_VALUES.items():
             family = GaugeMetricFamily(f"driftline_train_{metric}", words, labels=("run",))
             for run, summary in runs.items():
                 value = summary.latest.get(name, (0, None))[1]

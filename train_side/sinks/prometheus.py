@@ -11,23 +11,15 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from driftline.metadata.training_values import TRAINING_VALUES
+
 from ..point import GRADIENT, Notice
 from .sink import SINKS, Run, Sink, Values
 
-# The name of a value → name and words of its gauge; everything else is driftline_train_value, by
-# name. A service that tells of trainings says the same of them in the same words.
-NAMED = {
-    "loss": ("loss", "Loss of the last step."),
-    "loss_smoothed": ("loss_smoothed", "Exponential mean of the loss."),
-    "perplexity": ("perplexity", "exp(loss) of a language model."),
-    "lr": ("learning_rate", "Learning rate."),
-    "grad_norm": ("grad_norm", "L2 norm of all gradients."),
-    "grad_cv": ("grad_cv", "Standard deviation over mean of the last 50 gradient norms."),
+# Everything that has no name here is driftline_train_value, by name.
+NAMED = TRAINING_VALUES | {
     "param_norm": ("param_norm", "L2 norm of all parameters."),
     "update_ratio": ("update_ratio", "Length of a step's change over the length of the weights."),
-    "samples_per_second": ("samples_per_second", "Training throughput."),
-    "step_seconds": ("step_seconds", "Seconds a step takes."),
-    "data_wait": ("data_wait_ratio", "Share of the time in which data are waited for."),
     "epoch": ("epoch", "Epoch that runs."),
 }
 MOST = 500
