@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftline.metadata.counts import COUNT, LARGEST, MEAN
+from driftline.metadata.moments import COUNT, LARGEST, MEAN
 from driftline.metadata.reference import SignalReference
 from driftline.metadata.signals import Continuous, Floats, Ints
 

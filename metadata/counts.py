@@ -1,8 +1,7 @@
 """Counts: everything a window knows, in a form that only ever adds.
 
 Workers, windows, replicas and ranks merge by ``+``; zeros are the identity. Cells are exact
-integers; beside them each column keeps the moments of its finite values (Chan, Golub and LeVeque
-1979, "Updating formulae and a pairwise algorithm for computing sample variances").
+integers; beside them each column keeps the moments of its finite values.
 """
 
 from __future__ import annotations
@@ -13,15 +12,11 @@ from dataclasses import dataclass
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from .counting import Counting
 from .errors import MergeError
-from .signals import GROUPS, NOT_COUNTED, Floats, Group, Ints, Signal
-
-COUNT, MEAN, M2, LOW, HIGH = range(5)
-# Sums of squares beyond this could overflow in M2, however many rows; the moments see values
-# clipped to it, the cells and the extremes do not.
-LARGEST = 1e140
+from .moments import HIGH, LOW, column_moments, merge_moments
+from .signals import GROUPS, Floats, Group, Ints, Signal
 
 
 class Layout:
@@ -50,6 +45,12 @@ class Layout:
         rows = [(group, name) for group in self.groups for name in self.columns[group]]
         self.rows = {row: index for index, row in enumerate(rows)}
         self.position = {name: index for index, name in enumerate(names)}
+        placed: dict[Group, list[tuple[Signal, int]]] = {group: [] for group in self.groups}
+        for signal, start in zip(self.signals, self.offsets[:-1].tolist(), strict=True):
+            placed.setdefault(signal.group, []).append((signal, start))
+        self._counting = {
+            group: Counting(placed[group], self.columns[group]) for group in self.groups
+        }
         encoded = msgspec.json.encode([self.columns, self.signals])
         self.key = hashlib.sha256(encoded).hexdigest()[:32]
 
@@ -83,16 +84,11 @@ class Layout:
         counts.rows[self.groups.index(group)] = len(matrix)
         if not len(matrix):
             return counts
-        for index, name in enumerate(names):
-            counts.moments[self.rows[group, name]] = moments_of(matrix[:, index])
-        where = {name: index for index, name in enumerate(names)}
-        for signal, start in zip(self.signals, self.offsets[:-1].tolist(), strict=True):
-            if signal.group != group:
-                continue
-            size = signal.partition.size
-            cells = signal.partition.cells(matrix[:, where[signal.column]])
-            found = np.bincount(cells[cells != NOT_COUNTED], minlength=size)
-            counts.cells[start : start + size] = found
+        columns = np.ascontiguousarray(matrix.T, dtype=np.float64)
+        finite = np.isfinite(columns)
+        first = self.rows[group, names[0]]
+        counts.moments[first : first + len(names)] = column_moments(columns, finite)
+        self._counting[group](columns, finite, counts.cells)
         return counts
 
     def read(self, data: bytes) -> Counts:
@@ -159,34 +155,3 @@ class Counts:
                 self.rows.astype("<i8").tobytes(),
             )
         )
-
-
-def moments_of(values: Floats) -> Floats:
-    """Count, mean, sum of squared deviations, minimum and maximum of the finite values."""
-    finite = values[np.isfinite(values)]
-    if not len(finite):
-        return np.array([0.0, 0.0, 0.0, np.inf, -np.inf])
-    clipped = np.clip(finite, -LARGEST, LARGEST)
-    mean = float(np.mean(clipped))
-    m2 = float(np.sum((clipped - mean) ** 2))
-    return np.array([len(finite), mean, m2, finite.min(), finite.max()])
-
-
-def merge_moments(a: Floats, b: Floats) -> Floats:
-    """Moments of both samples together, elementwise over leading axes; shape ``[..., 5]``."""
-    n = a[..., COUNT] + b[..., COUNT]
-    share: NDArray[np.float64] = b[..., COUNT] / np.where(n > 0, n, 1.0)
-    delta = b[..., MEAN] - a[..., MEAN]
-    merged = np.empty(np.broadcast_shapes(a.shape, b.shape))
-    merged[..., COUNT] = n
-    merged[..., MEAN] = np.where(
-        b[..., COUNT] == 0,
-        a[..., MEAN],
-        np.where(a[..., COUNT] == 0, b[..., MEAN], a[..., MEAN] + delta * share),
-    )
-    cross = delta * delta * (a[..., COUNT] * share)
-    empty = (a[..., COUNT] == 0) | (b[..., COUNT] == 0)
-    merged[..., M2] = a[..., M2] + b[..., M2] + np.where(empty, 0.0, cross)
-    merged[..., LOW] = np.minimum(a[..., LOW], b[..., LOW])
-    merged[..., HIGH] = np.maximum(a[..., HIGH], b[..., HIGH])
-    return merged

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .counts import COUNT, HIGH, LOW, M2, MEAN, moments_of
+from .moments import COUNT, HIGH, LOW, M2, MEAN, moments_of
 from .reference import ColumnReference, Reference, SignalReference, Source
 from .sample import RowSample
 from .signals import (

@@ -7,8 +7,8 @@ from collections import Counter
 
 import numpy as np
 
-from driftline.metadata.counts import COUNT, HIGH, LOW, M2, MEAN, merge_moments, moments_of
 from driftline.metadata.extract import Classification, Extractor, Image, Joined
+from driftline.metadata.moments import COUNT, HIGH, LOW, M2, MEAN, merge_moments, moments_of
 from driftline.metadata.schema import ColumnStats, TrainDataStats
 from driftline.metadata.signals import Floats
 

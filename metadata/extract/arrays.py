@@ -35,6 +35,8 @@ def numeric(array: Raw, field: str, axes: str) -> Raw:
 
 def floats(array: Raw) -> Floats:
     """The array as float64 in C order: sums along rows then have the same bits for any layout."""
+    if array.dtype == np.float64:
+        return np.ascontiguousarray(array)
     with np.errstate(all="ignore"):  # a long double beyond float64 becomes infinite
         return np.ascontiguousarray(array, dtype=np.float64)
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct
 
-from ..counts import LARGEST
 from ..errors import InputError, SettingError
+from ..moments import LARGEST
 from ..signals import Floats
 
 if TYPE_CHECKING:
@@ -146,8 +146,11 @@ _TYPES = {"center": "<f8", "scale": "<f8", "components": "<f4", "spread": "<f8"}
 
 def row_products(rows: Floats, others: Floats) -> Floats:
     """``rows @ others.T`` whose bits for a row do not depend on how many rows there are."""
-    out = np.empty((len(rows), len(others)))
     step = max(1, CHUNK // max(1, others.size))
+    if len(rows) <= step:
+        whole: Floats = np.add.reduce(rows[:, None, :] * others, axis=2)
+        return whole
+    out = np.empty((len(rows), len(others)))
     for start in range(0, len(rows), step):
         part = rows[start : start + step, None, :] * others
         np.add.reduce(part, axis=2, out=out[start : start + step])

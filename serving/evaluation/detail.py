@@ -6,7 +6,7 @@ import math
 import time
 from typing import Any
 
-from driftline.metadata.counts import COUNT, HIGH, LOW, M2, MEAN
+from driftline.metadata.moments import COUNT, HIGH, LOW, M2, MEAN
 from driftline.metadata.schema import ModelMetadata
 from driftline.metadata.signals import Categorical, Continuous
 

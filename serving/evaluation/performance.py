@@ -12,7 +12,8 @@ from driftline.drift.latency import Latency, choose, latency
 from driftline.drift.quality import Estimate, estimate
 from driftline.drift.ring import Ring
 from driftline.drift.verdict import Verdict
-from driftline.metadata.counts import COUNT, MEAN, Counts
+from driftline.metadata.counts import Counts
+from driftline.metadata.moments import COUNT, MEAN
 from driftline.metadata.schema import ModelMetadata
 from driftline.metadata.thresholds import Thresholds
 

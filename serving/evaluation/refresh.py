@@ -17,8 +17,9 @@ from msgspec.structs import replace
 from driftline.drift.judge import judge
 from driftline.drift.ring import Ring
 from driftline.drift.verdict import Verdict
-from driftline.metadata.counts import COUNT, HIGH, LOW, M2, MEAN, Counts
+from driftline.metadata.counts import Counts
 from driftline.metadata.errors import DriftlineError
+from driftline.metadata.moments import COUNT, HIGH, LOW, M2, MEAN
 from driftline.metadata.reference import ColumnReference, Reference
 from driftline.metadata.schema import ModelMetadata
 from driftline.metadata.thresholds import Thresholds

@@ -214,7 +214,7 @@ def _size(value: Any) -> int:
     if kind is _ndarray:
         return int(value.nbytes)
     if kind is dict:
-        return sum(_size(each) for each in value.values())
+        return sum([_size(each) for each in value.values()])
     if kind is tuple or kind is list:
-        return sum(_size(each) for each in value)
+        return sum([_size(each) for each in value])
     return 256

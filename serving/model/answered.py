@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from driftline.metadata.schema import ModelMetadata
@@ -40,7 +41,9 @@ class Answered:
         self.matrix = matrix
         self._confidence = confidence
         self._oddities = oddities
-        self._odd = oddities.odd(matrix, confidence) if predictions else None
+        odd = oddities.odd(matrix, confidence) if predictions else None
+        # Nearly always nothing is: then no request of the batch need look again.
+        self._odd = odd if odd is not None and np.logical_or.reduce(odd) else None
 
     @property
     def warnings(self) -> list[Warning_]:

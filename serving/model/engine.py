@@ -53,6 +53,7 @@ class Engine(Watched):
     ) -> None:
         super().__init__(package, monitor)
         self._most = most
+        self._only = self._first if len(self.metadata.outputs) == 1 else None
         self.intake = Intake(
             self.metadata,
             preprocessings(self.metadata, self.columns),
@@ -103,7 +104,8 @@ class Engine(Watched):
             seen.matrices = {"input": answered.matrix}
             # The hooks' copy of an array is needed only where no columns stand for it.
             seen.inputs = None
-        self.monitor.after(seen, answered.outputs)
+        # By name only where there are several: a bare array is counted quicker.
+        self.monitor.after(seen, answered.outputs[self._only] if self._only else answered.outputs)
         if request_id is not None:
             self.remember(request_id, answered.outputs, answered.predictions)
         return answered

@@ -14,6 +14,7 @@ from driftline.metadata.errors import MergeError, StoreError
 from .folding import Place, check, folded
 from .lease import Held, granted
 from .limits import BUCKET_SILENCE, CLEANING, LOG_SILENCE, SOURCE_SILENCE
+from .sqlite_bulk import insert_all
 from .sqlite_file import SqliteFile
 from .store import Delta, Entry, Lease
 
@@ -58,10 +59,11 @@ class SqliteStore:
                     " VALUES (?, ?, ?, ?, ?)",
                     (*place, self._sum(db, place, counts), now),
                 )
-            db.executemany(
-                "INSERT INTO counters (name, value) VALUES (?, ?)"
+            insert_all(
+                db,
+                "INSERT INTO counters (name, value) VALUES",
+                list(counters.items()),
                 " ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
-                counters.items(),
             )
             _set_done(db, _COUNTS, source, sequence, now)
 
@@ -140,9 +142,10 @@ class SqliteStore:
             ).fetchone()
             last = first + len(values) - 1
             db.execute("INSERT OR REPLACE INTO logs VALUES (?, ?, ?)", (log, last, now))
-            db.executemany(
-                "INSERT INTO entries (log, sequence, value) VALUES (?, ?, ?)",
-                ((log, first + index, bytes(value)) for index, value in enumerate(values)),
+            insert_all(
+                db,
+                "INSERT INTO entries (log, sequence, value) VALUES",
+                [(log, first + index, bytes(value)) for index, value in enumerate(values)],
             )
             db.execute(
                 "DELETE FROM entries WHERE log = ? AND sequence <= ?", (log, last - max(keep, 0))
@@ -197,9 +200,11 @@ class SqliteStore:
         """Keeps records by key for at most `seconds`; beyond `most` the oldest go first."""
         with self._file.writing() as db:
             now = self._clean(db)
-            db.executemany(
-                "INSERT OR REPLACE INTO records (key, value, until) VALUES (?, ?, ?)",
-                ((key, bytes(value), now + seconds) for key, value in records.items()),
+            until = now + seconds
+            insert_all(
+                db,
+                "INSERT OR REPLACE INTO records (key, value, until) VALUES",
+                [(key, bytes(value), until) for key, value in records.items()],
             )
             db.execute("DELETE FROM records WHERE until <= ?", (now,))
             # Counting visits every record, and is not needed while their ids span no more.

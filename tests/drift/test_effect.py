@@ -18,7 +18,7 @@ from driftline.drift.effect import (
     six_digits,
     wasserstein,
 )
-from driftline.metadata.counts import merge_moments, moments_of
+from driftline.metadata.moments import merge_moments, moments_of
 from driftline.metadata.reference import SignalReference
 from driftline.metadata.signals import Categorical, Continuous, Signal
 

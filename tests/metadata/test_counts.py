@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from driftline.metadata.counts import COUNT, HIGH, LOW, M2, MEAN, Counts, Layout, merge_moments
+from driftline.metadata.counts import Counts, Layout
 from driftline.metadata.errors import MergeError
+from driftline.metadata.moments import COUNT, HIGH, LOW, M2, MEAN, merge_moments
 from driftline.metadata.signals import (
+    NOT_COUNTED,
     Categorical,
     Continuous,
     Flag,
@@ -87,6 +89,20 @@ def test_any_split_of_a_stream_counts_the_same(matrix: Floats, data: st.DataObje
     for start, stop in zip([0, *cuts], [*cuts, len(matrix)], strict=True):
         total += LAYOUT.count("input", matrix[start:stop])
     assert_alike(total, LAYOUT.count("input", matrix))
+
+
+@given(matrices(HOSTILE), matrices(HOSTILE, 1))
+def test_every_cell_holds_what_its_signal_says_of_each_value(a: Floats, b: Floats):
+    """Groups are counted at once; a signal alone, value by value, is what it must come to."""
+    counts = counted(a, b)
+    columns = {"x": a[:, 0], "c": a[:, 1], "p": b[:, 0]}
+    for signal in SIGNALS:
+        expected = [0] * signal.partition.size
+        for value in columns[signal.column]:
+            (cell,) = signal.partition.cells(np.array([value])).tolist()
+            if cell != NOT_COUNTED:
+                expected[cell] += 1
+        assert counts.of(signal.name).tolist() == expected, signal.name
 
 
 @given(matrices(MODEST))
