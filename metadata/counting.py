@@ -7,7 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .signals import NOT_COUNTED, Continuous, Flag, Floats, Ints, Missing, Outside, Signal
+from .signals import (
+    NOT_COUNTED,
+    Continuous,
+    Flag,
+    Floats,
+    Ints,
+    Missing,
+    Outside,
+    Partition,
+    Signal,
+)
 
 
 class Counting:
@@ -23,7 +33,7 @@ class Counting:
     def __init__(self, placed: Sequence[tuple[Signal, int]], columns: Sequence[str]) -> None:
         where = {name: index for index, name in enumerate(columns)}
         missing, outside = [], []
-        self._single = []
+        self._single: list[tuple[int, int, Partition, Floats | None]] = []
         for signal, start in placed:
             column, partition = where[signal.column], signal.partition
             if isinstance(partition, Flag) and isinstance(partition.when, Missing):
