@@ -16,6 +16,9 @@ from driftline.metadata.errors import StoreError
 from .rows import Rows
 
 MOST_NAMES = 5_000
+# Under these names a training says that it goes on, and that it is over. The only place that
+# knows: alerts and counts of what was found ask `RunEvent.is_note`.
+LIFE = frozenset({"resumed", "ended"})
 
 
 class RunEvent(Struct, frozen=True, array_like=True):
@@ -27,6 +30,14 @@ class RunEvent(Struct, frozen=True, array_like=True):
     severity: str
     sentence: str
 
+    @property
+    def is_note(self) -> bool:
+        """Whether it tells only that the life of the training takes its course.
+
+        An end by an error has the same name, and a severity that says so: that is a finding.
+        """
+        return self.rule in LIFE and self.severity == "info"
+
 
 class Summary(Struct, frozen=True, array_like=True):
     """A run up to its batch number `entry` of its life `life`.
@@ -34,7 +45,8 @@ class Summary(Struct, frozen=True, array_like=True):
     A run whose sequence numbers begin anew, with later points, was begun anew: it then has another
     life, and nothing of the one before is shown. `pushed` is the largest sequence number that was
     taken; `received` the Unix second, by the service's own clock, at which that was. `latest` maps
-    each name to the step and the value it had last, None where that was not finite.
+    each name to the step and the value it had last, None where that was not finite. `events` counts
+    what rules have found.
     """
 
     life: str = ""
@@ -60,7 +72,7 @@ def folded(
         entry=entry,
         pushed=max(pushed, summary.pushed),
         received=received,
-        events=summary.events + len(events),
+        events=summary.events + sum(not event.is_note for event in events),
         last_event=events[-1] if events else summary.last_event,
     )
     if not len(rows):

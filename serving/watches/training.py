@@ -1,4 +1,7 @@
-"""The watch over trainings: what their rules found lately, as conditions."""
+"""The watch over trainings: what their rules found lately, as conditions.
+
+That a training began, goes on or is over is no condition, however it is told.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from driftline.drift.verdict import Severity
 
 from ..alerts.condition import Condition
 from ..runs.runs import KEEP_EVENTS
-from ..runs.summary import RunEvent
+from ..runs.summary import LIFE, RunEvent
 from ..stores.store import Store
 
 # A rule speaks once when something begins and does not say when it is over; so long its word
@@ -67,7 +70,12 @@ class TrainingWatch:
                 continue
             # At the first look, what lies long back was told by whoever watched before.
             heard = now if self._looked else min(event.time, now)
-            run.heard[event.rule] = event, heard + LASTING_SECONDS
+            if event.is_note:
+                # It goes on, or came to its end after all: how it broke off before is over.
+                for rule in LIFE & run.heard.keys():
+                    run.heard[rule] = run.heard[rule][0], heard
+            else:
+                run.heard[event.rule] = event, heard + LASTING_SECONDS
 
 
 def _condition(run: str, event: RunEvent, firing: bool) -> Condition:

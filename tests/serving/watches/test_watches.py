@@ -15,14 +15,11 @@ from driftline.serving.alerts import AlertSettings, SinkSettings, Tolerance
 from driftline.serving.alerts.condition import Condition
 from driftline.serving.evaluation.desk import Desk
 from driftline.serving.evaluation.standing import Service, Standing, encode
-from driftline.serving.runs.push import Push, TrainingEvent
-from driftline.serving.runs.runs import Runs
 from driftline.serving.stores.memory import MemoryStore
 from driftline.serving.watches.model import ModelWatch
 from driftline.serving.watches.outage import Outage
 from driftline.serving.watches.recent import Recent
 from driftline.serving.watches.share import too_large
-from driftline.serving.watches.training import TrainingWatch
 
 NOW = 1_800_000_000.0
 OWN = ("toy", "1")
@@ -160,49 +157,6 @@ def test_a_share_is_too_large_only_when_chance_is_ruled_out():
     assert too_large(10, 20, 0.05) is True
     assert too_large(20, 20, 1.0) is False
     assert too_large(20, 20, 0.0) is True
-
-
-# Trainings ----------------------------------------------------------------------------------
-
-
-def push(runs: Runs, run: str, sequence: int, at: float, rule: str, severity: str) -> None:
-    event = TrainingEvent(step=7, time=at, rule=rule, severity=severity, sentence="It broke.")
-    runs.push(run, Push(sequence=sequence, events=(event,)))
-
-
-def test_an_event_of_a_training_fires_for_ten_minutes():
-    store = MemoryStore()
-    runs, watch = Runs(store), TrainingWatch(store)
-    assert watch(NOW) == []
-    push(runs, "digits", 1, NOW, "gradient_explosion", "critical")
-    (found,) = watch(NOW + 1)
-    assert (found.model, found.version, found.name) == ("training", "digits", "gradient_explosion")
-    assert (found.firing, found.severity, found.since) == (True, "major", NOW)
-    assert found.sentence_en == "Step 7: It broke."
-    assert watch(NOW + 602)[0].firing is False
-    push(runs, "digits", 2, NOW + 700, "gradient_explosion", "critical")
-    assert watch(NOW + 701)[0].firing is True
-
-
-def test_rules_and_runs_are_conditions_of_their_own():
-    store = MemoryStore()
-    runs, watch = Runs(store), TrainingWatch(store)
-    push(runs, "a", 1, NOW, "x", "warning")
-    push(runs, "a", 2, NOW, "y", "info")
-    push(runs, "b", 1, NOW, "x", "unheard-of")
-    found = {(each.version, each.name): each.severity for each in watch(NOW + 1)}
-    assert found == {("a", "x"): "moderate", ("a", "y"): "minor", ("b", "x"): "moderate"}
-
-
-def test_what_arrives_late_is_told_but_what_lies_long_back_at_the_start_is_not():
-    store = MemoryStore()
-    runs = Runs(store)
-    push(runs, "old", 1, NOW - 5000, "x", "warning")
-    watch = TrainingWatch(store)
-    assert watch(NOW)[0].firing is False
-    push(runs, "late", 1, NOW - 5000, "x", "warning")
-    found = {each.version: each.firing for each in watch(NOW + 5)}
-    assert found == {"old": False, "late": True}
 
 
 # Outages ------------------------------------------------------------------------------------
