@@ -20,6 +20,7 @@ from driftline.metadata.thresholds import Rule, Thresholds
 from .episode import FIRED
 from .judge import judge
 from .single import Pair, single_reference, single_ring
+from .thresholds import kept_by
 from .verdict import Verdict
 
 
@@ -60,11 +61,12 @@ def harm(
     Args:
         quality: of the package. Right is, of a regression, an error within the usual one; of a
             multi-label row, that every class is.
-        buckets: start of each time bucket → how many labelled predictions of its requests were
-            (right, wrong). Late labels go to the bucket of their request.
+        buckets: start of each time bucket → how many labelled predictions in it were
+            (right, wrong). The caller chooses the bucket; a service counts a label when it
+            arrives, however old the request is.
         width: seconds of a bucket.
         thresholds: how far accuracy may fall, and the promise on false alarms, which holds for
-            this alone.
+            this alone; where buckets are too long to keep it, a stricter one does.
         previous: what was said before.
 
     Raises:
@@ -81,7 +83,9 @@ def harm(
         single_reference("wrong", "output", weights),
         ring,
         # The tolerance is the floor: no second one is wanted.
-        thresholds=Thresholds(false_alarms=thresholds.false_alarms, default=Rule(rise=0.0)),
+        thresholds=kept_by(
+            Thresholds(false_alarms=thresholds.false_alarms, default=Rule(rise=0.0)), width
+        ),
         previous=previous.verdict if previous else None,
     )
     right, wrong = (int(each) for each in ring.cells.sum(axis=0))

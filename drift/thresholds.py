@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from driftline.metadata.errors import SettingError
 from driftline.metadata.reference import Reference, SignalReference
@@ -18,6 +19,8 @@ from driftline.metadata.thresholds import Rule, Thresholds
 BUILT_IN = Rule(psi=0.1, rise=0.01, inflation=1.0)
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _PROMISE = re.compile(r"\s*(\d+(?:\.\d+)?)\s+per\s+(\d+(?:\.\d+)?)\s*([smhdw])\s*")
+# The loosest promise that buckets of another width than the settings were made for are judged by.
+COARSEST = 0.1
 LEAST = {"psi": 0.0, "rise": 0.0, "inflation": 1.0, "mean_change": 0.0}
 
 
@@ -113,3 +116,14 @@ def alpha_of(thresholds: Thresholds, width: int) -> float:
             "false_alarms", f"{thresholds.false_alarms!r} is too many for buckets of {width} s"
         )
     return alpha
+
+
+def kept_by(thresholds: Thresholds, width: int) -> Thresholds:
+    """The thresholds with a promise that buckets of `width` seconds can keep.
+
+    What allows more than one alarm in ten of them, as a promise made for minutes may where hours
+    are judged, is tightened to that: fewer false alarms than promised break no promise.
+    """
+    if false_alarms(thresholds) * width <= COARSEST:
+        return thresholds
+    return replace(thresholds, false_alarms=f"1 per {width / COARSEST:.0f}s")

@@ -7,7 +7,7 @@ import logging
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from driftline.metadata.errors import InputError, StoreError
+from driftline.metadata.errors import InputError, SettingError, StoreError
 
 from .context import reply
 
@@ -54,6 +54,7 @@ def register_own(app: Flask) -> None:
     app.register_error_handler(Refused, _refused)
     app.register_error_handler(InputError, _input)
     app.register_error_handler(StoreError, _store)
+    app.register_error_handler(SettingError, _setting)
 
 
 def _refused(problem: Refused) -> Response:
@@ -66,6 +67,12 @@ def _input(problem: InputError) -> Response:
 
 def _store(problem: StoreError) -> Response:
     return error(503, "state_unavailable", str(problem))
+
+
+def _setting(problem: SettingError) -> Response:
+    # No client can mend it; who reads the message may tell somebody who can.
+    log.error("a request cannot be answered under these settings: %s", problem)
+    return error(503, "bad_setting", str(problem))
 
 
 def _http(problem: HTTPException) -> Response:

@@ -17,7 +17,7 @@ from ..feedback.joining import LABELS, pairs
 from ..series import SLOW_BUCKET, Series
 from ..service_signals import SERVICE
 from ..stores.store import Lease, Store
-from .judging import Facts, stand
+from .judging import Caught, Facts, noted, stand
 from .standing import Standing, decode, encode
 from .timeline import KEEP, Point
 
@@ -41,6 +41,7 @@ class Evaluator:
         store: shared by all workers.
         thresholds: those of the package with what the settings changed.
         holder: a name that no other process has.
+        caught: is told of a part of an evaluation that failed; the rest is written.
     """
 
     def __init__(
@@ -51,12 +52,14 @@ class Evaluator:
         *,
         thresholds: Thresholds,
         holder: str,
+        caught: Caught = noted,
     ) -> None:
         self._metadata = metadata
         self._series = series
         self._store = store
         self._thresholds = thresholds
         self._holder = holder
+        self._caught = caught
         self._host = host_fingerprint()
         self._lease: Lease | None = None
         self._lock = threading.Lock()
@@ -110,7 +113,13 @@ class Evaluator:
         """Writes the verdict and what follows from it; False when the lease is another's by now."""
         before = self._before()
         standing = stand(
-            self._metadata, self._series, facts, thresholds=self._thresholds, before=before, now=now
+            self._metadata,
+            self._series,
+            facts,
+            thresholds=self._thresholds,
+            before=before,
+            now=now,
+            caught=self._caught,
         )
         name = self._series.lease
         if not self._store.put(self._series.verdict, encode(standing), lease=lease, name=name):

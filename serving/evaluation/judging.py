@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from driftline.drift.judge import judge
 from driftline.drift.ring import Ring
@@ -16,6 +18,17 @@ from ..series import SLOW_BUCKET, Series
 from ..service_signals import SERVICE
 from .performance import Performance, estimate_of, harm_of, latency_of
 from .standing import Service, Standing
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Caught = Callable[[str, Exception], None]
+"""Is told which part of an evaluation failed, and of what."""
+
+
+def noted(part: str, error: Exception) -> None:
+    """Writes the failure down, where nobody counts it."""
+    log.error("%s cannot be said: %s", part, error, exc_info=error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +64,12 @@ def stand(
     thresholds: Thresholds,
     before: Standing | None,
     now: float,
+    caught: Caught = noted,
 ) -> Standing:
-    """How things stand at `now`; pure, so the same counts give the same standing in any worker."""
+    """How things stand at `now`; pure, so the same counts give the same standing in any worker.
+
+    A part beside the verdict that fails stays as it was `before`, and `caught` is told of it.
+    """
     ring = Ring.of(series.bucket, facts.fast)
     slow = Ring.of(SLOW_BUCKET, facts.slow) if facts.slow else None
     verdict = judge(
@@ -71,7 +88,7 @@ def stand(
         width=series.bucket,
         verdict=verdict,
         service=Service.of(service),
-        performance=_performance(metadata, facts, ring, verdict, thresholds, before),
+        performance=_performance(metadata, facts, ring, verdict, thresholds, before, caught),
         total=int(facts.counters.get("requests", 0)),
         dropped={
             name: int(value)
@@ -88,17 +105,35 @@ def _performance(
     verdict: Verdict,
     thresholds: Thresholds,
     before: Standing | None,
+    caught: Caught,
 ) -> Performance:
     last = before.performance if before else Performance()
     width = ring.width
+
+    # Each for itself: labels that cannot be judged must not silence the verdict on drift.
+    def part(name: str, said: Callable[[], T], instead: T) -> T:
+        try:
+            return said()
+        except Exception as error:
+            caught(name, error)
+            return instead
+
     return Performance(
-        latency=latency_of(
-            metadata, facts.service,
-            width=width, host=facts.host, thresholds=thresholds, before=last.latency,
+        latency=part(
+            "latency",
+            lambda: latency_of(
+                metadata, facts.service,
+                width=width, host=facts.host, thresholds=thresholds, before=last.latency,
+            ),
+            last.latency,
         ),
-        estimate=estimate_of(metadata, ring, verdict),
-        harm=harm_of(
-            metadata, facts.feedback, width=SLOW_BUCKET, thresholds=thresholds, before=last.harm
+        estimate=part("estimate", lambda: estimate_of(metadata, ring, verdict), None),
+        harm=part(
+            "harm",
+            lambda: harm_of(
+                metadata, facts.feedback, width=SLOW_BUCKET, thresholds=thresholds, before=last.harm
+            ),
+            last.harm,
         ),
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from driftline.drift.judge import judge
 from driftline.drift.ring import Ring
+from driftline.drift.thresholds import kept_by
 from driftline.drift.verdict import Verdict
 from driftline.metadata.counts import Counts
 from driftline.metadata.errors import DriftlineError
@@ -100,7 +101,7 @@ def stretch(
     for signal in total.layout.signals:
         if (values := int(total.of(signal.name).sum())) < LEAST_VALUES:
             raise Unsuited("too_few_rows", f"{signal.name!r} has {values} values in the stretch")
-    verdict = judge(reference, Ring.of(width, buckets), thresholds=thresholds)
+    verdict = judge(reference, Ring.of(width, buckets), thresholds=kept_by(thresholds, width))
     if verdict.state != "stable":
         raise Unsuited("not_stable", f"the stretch by itself is {verdict.state}")
     return Stretch(width, min(buckets), max(buckets) + width, total, verdict)

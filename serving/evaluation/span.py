@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from driftline.drift.thresholds import kept_by
 from driftline.metadata.counts import Counts
 from driftline.metadata.errors import InputError
 from driftline.metadata.schema import ModelMetadata
@@ -75,7 +76,14 @@ class Span:
         )
         service = store.read(own.service(self.width), SERVICE, self.since, self.until)
         facts = Facts(found, {}, service, {}, host="")
-        told = stand(metadata, own, facts, thresholds=thresholds, before=None, now=now)
+        told = stand(
+            metadata,
+            own,
+            facts,
+            thresholds=kept_by(thresholds, self.width),
+            before=None,
+            now=now,
+        )
         begun = told.verdict.onset or told.verdict.window_from or self.since
         return replace(
             told,

@@ -114,6 +114,7 @@ class Session:
             self.store,
             thresholds=plan.thresholds,
             holder=holder,
+            caught=fence.caught,
         )
         self.desks = desks(plan, self.store, holder)
         self._fence = fence

@@ -163,3 +163,14 @@ def test_jeffreys_interval_is_scipys() -> None:
     assert (low, high) == pytest.approx((law.ppf(0.025), law.ppf(0.975)))
     assert jeffreys(0, 5)[0] == 0.0
     assert jeffreys(5, 0)[1] == 1.0
+
+
+def test_a_promise_too_loose_for_the_buckets_of_labels_is_kept_by_a_stricter_one() -> None:
+    loose = Thresholds(false_alarms="1 per 1h")
+    packaged = quality(450, 500)
+    found = harm(packaged, {START: (90, 10)}, width=3600, thresholds=loose)
+    assert found is not None
+    assert (found.harmful, found.needed_log10) == (False, pytest.approx(1.0))
+    found = harm(packaged, {START: (20, 80)}, width=3600, thresholds=loose)
+    assert found is not None
+    assert found.harmful

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from driftline.drift import check_thresholds, judge, read_thresholds
-from driftline.drift.thresholds import alpha_of, rule_of
+from driftline.drift.thresholds import alpha_of, kept_by, rule_of
 from driftline.metadata.errors import SettingError
 from driftline.metadata.reference import Reference
 from driftline.metadata.thresholds import Rule, Thresholds
@@ -64,3 +64,10 @@ def test_the_promise_becomes_a_probability_per_bucket(
 def test_a_promise_too_generous_for_the_buckets_is_refused() -> None:
     with pytest.raises(SettingError, match="too many"):
         alpha_of(Thresholds(false_alarms="1 per 1m"), 60)
+
+
+def test_longer_buckets_keep_a_promise_that_they_cannot_state_by_a_stricter_one() -> None:
+    loose, usual = Thresholds(false_alarms="1 per 1h"), Thresholds()
+    assert alpha_of(kept_by(loose, 3600), 3600) == pytest.approx(0.1)
+    assert kept_by(loose, 60) is loose
+    assert kept_by(usual, 3600) is usual

@@ -13,7 +13,7 @@ import served
 from flask import abort
 from kinds import KINDS
 
-from driftline.metadata.errors import StoreError
+from driftline.metadata.errors import SettingError, StoreError
 from driftline.metadata.package import ModelPackage
 from driftline.serving import api
 from driftline.serving.api.errors import _CODES
@@ -55,9 +55,20 @@ def stateless(client_of: Given, tmp_path: Path) -> Any:
     return client.get("/drift/timeline")
 
 
+def misset(client_of: Given, tmp_path: Path) -> Any:
+    client = client_of()
+
+    def impossible(*_: Any, **__: Any) -> None:
+        raise SettingError("false_alarms", "cannot be")
+
+    client.engine.monitor.session.store.entries = impossible
+    return client.get("/drift/timeline")
+
+
 PROVOKED: dict[str, tuple[Given, int, str, str | None]] = {
     "bad_json": (lambda c, _: c().post("/predict", data="{", headers=JSON), 400, "JSON", "body"),
     "bad_input": (lambda c, _: c().post("/predict", json={}), 422, "instances", "body"),
+    "bad_setting": (misset, 503, "false_alarms", None),
     "internal": (
         lambda c, _: c().post("/predict", json={"instances": [[666, 0, 0, 1]]}),
         500,

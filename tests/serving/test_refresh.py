@@ -16,6 +16,7 @@ from driftline.metadata.thresholds import Thresholds
 from driftline.serving.api.refresh import BESIDE
 from driftline.serving.evaluation import refresh as pure
 from driftline.serving.evaluation.timeline import Point
+from driftline.serving.hooks.columns import Columns
 
 ROWS = 3_000
 
@@ -191,3 +192,16 @@ def test_of_two_rings_the_one_with_more_rows_is_taken_and_bursts_count_for_less(
     made = pure.refreshed(served.metadata(), bursty, "2", pure.Audit("a", 0.0, "d"))
     a0 = next(each for each in made.reference.signals if each.name == "a0")
     assert sum(a0.weights) == pytest.approx(8_000 / 4 + len(a0.weights) / 2)
+
+
+def test_a_stretch_of_hours_is_judged_under_a_promise_that_is_looser_than_an_hour():
+    """It used to be a SettingError, and so a 500."""
+    metadata = served.metadata()
+    layout = metadata.reference.layout
+    columns = Columns(metadata)
+    rows = np.concatenate([served.rows(500, start) for start in range(0, ROWS, 500)])
+    counts = layout.count("input", columns.matrix("input", {"x": rows}))
+    outputs = {"logits": rows @ served.weights()}
+    counts = counts + layout.count("output", columns.matrix("output", outputs))
+    loose = Thresholds(false_alarms="1 per 1h")
+    assert pure.stretch(metadata.reference, {3600: {7200: counts}}, 0, loose).width == 3600

@@ -187,3 +187,26 @@ def test_the_same_counts_stand_the_same_whichever_worker_judges(store, clock):
     ]
     assert encode(found[0]) == encode(found[1])
     assert np.isfinite(found[0].verdict.evidence_log10)
+
+
+def test_a_part_that_fails_is_told_and_stops_no_other(store, clock, monkeypatch):
+    from driftline.serving.evaluation import judging
+
+    def broken(*_, **__):
+        raise ValueError("labels that nobody can judge")
+
+    monkeypatch.setattr(judging, "harm_of", broken)
+    monkeypatch.setattr(judging, "latency_of", broken)
+    caught = []
+    one = Evaluator(
+        METADATA,
+        SERIES,
+        store,
+        thresholds=METADATA.thresholds,
+        holder="a",
+        caught=lambda part, error: caught.append((part, type(error))),
+    )
+    traffic(store, clock.now, shift=1.0)
+    one.turn(clock.now)
+    assert standing(store).verdict.state == "drift"
+    assert caught == [("latency", ValueError), ("harm", ValueError)]

@@ -158,3 +158,15 @@ def test_a_store_that_is_away_refuses_feedback_and_keeps_the_claims(client, monk
         patched.setattr(store, "remember", away)
         assert give(client, {"request_id": request_id, "label": label}).status_code == 503
     assert give(client, {"request_id": request_id, "label": label}).get_json()["joined"] == 1
+
+
+def test_labels_are_judged_under_a_promise_looser_than_their_buckets_can_state(client_of, judged):
+    """The first label used to end all verdicts, and a span over hours was a 500."""
+    client = client_of(package=judged, false_alarms="1 per 1h")
+    request_id, labels = asked(client, count=50)
+    wrong = [other(each) for each in labels]
+    assert give(client, {"request_id": request_id, "label": wrong}).status_code == 200
+    told = accuracy(client)
+    assert (told["labelled"]["rows"], told["labelled"]["harmful"]) == (50, True)
+    assert client.get("/drift?from=2020-01-01T00:00:00Z").status_code == 200
+    assert client.engine.monitor.fence.failures == {}
