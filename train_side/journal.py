@@ -7,12 +7,14 @@ import logging
 import os
 import threading
 import time
+import weakref
 from collections import deque
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from .point import Entry, Line, encoder
+from .point import Entry, Line, decoder, encoder
 from .reading import decoded, last_of, segment_name, segments
 
 log = logging.getLogger("driftline")
@@ -56,10 +58,11 @@ class Journal:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._claim()
-            self.last = last_of(folder)
-            self.n = self.last.n if self.last is not None else 0
         except OSError as error:
             self._failed(error)
+            with suppress(OSError):  # what cannot be written may be read all the same
+                self._number_on()
+        _OPEN.add(self)
 
     def append(self, entry: Entry) -> None:
         """Numbers the entry and takes it in."""
@@ -120,7 +123,7 @@ class Journal:
     def _put(self) -> None:
         while self._waiting:
             if self._file is None or self._size >= SEGMENT_BYTES:
-                self._begin(self._waiting[0][0])
+                self._begin()
             assert self._file is not None
             taken = list(islice(self._waiting, 500))
             data = b"".join(line + b"\n" for _, line in taken)
@@ -143,7 +146,7 @@ class Journal:
             self._file.close()
             self._file = None
 
-    def _begin(self, n: int) -> None:
+    def _begin(self) -> None:
         if self._guard is None:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._claim()
@@ -151,7 +154,7 @@ class Journal:
             os.fsync(self._file.fileno())
             self._file.close()
             self._file = None
-        path = self.folder / segment_name(n)
+        path = self.folder / segment_name(self._waiting[0][0])
         while path.exists():  # its writer died before the first whole line
             path = path.with_name(path.name.replace(".jsonl", "+.jsonl"))
         self._file = path.open("xb", buffering=0)
@@ -167,13 +170,56 @@ class Journal:
         except OSError as error:
             guard.close()
             raise BlockingIOError(error.errno, "another process writes to this run") from error
+        try:
+            self._number_on()
+        except OSError:
+            guard.close()
+            raise
         self._guard = guard
+
+    def _number_on(self) -> None:
+        """Has the entries that no file holds yet follow those in the folder.
+
+        A reader takes each number once: an entry with a number that was given before is not seen.
+        """
+        self.last = last_of(self.folder)
+        held = self.last.n if self.last is not None else 0
+        shift = held + 1 - (self._waiting[0][0] if self._waiting else self.n + 1)
+        if shift <= 0:
+            return
+        self.n += shift
+        self._waiting = deque(_numbered(each, shift) for each in self._waiting)
+        with self._lock:
+            moved = [_numbered(each, shift) for each in self._tail]
+            self._tail = deque(moved, maxlen=self._tail.maxlen)
 
     def _failed(self, error: OSError) -> None:
         if self.error is None:
             log.warning("the journal in %s cannot be written: %s", self.folder, error)
         self.error = error
         self._tried = time.monotonic()
+
+
+_OPEN: weakref.WeakSet[Journal] = weakref.WeakSet()
+
+
+def _in_child() -> None:
+    """A forked process, such as a dataset's worker, must not keep the run once its parent died."""
+    for journal in list(_OPEN):
+        guard, journal._guard = journal._guard, None
+        if guard is not None:
+            with suppress(OSError):
+                guard.close()  # the lock is the parent's as long as that has the file open
+
+
+os.register_at_fork(after_in_child=_in_child)
+
+
+def _numbered(waiting: tuple[int, bytes], shift: int) -> tuple[int, bytes]:
+    """The same entry under a number that is `shift` higher."""
+    entry = decoder.decode(waiting[1])
+    entry.n += shift
+    return entry.n, encoder.encode(entry)
 
 
 def _write_all(file: IO[bytes], data: bytes) -> None:
