@@ -10,8 +10,12 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
+from . import values
+
 FOLDER = Path(__file__).parent / "static"
 PLOTLY = "plotly.min.js"
+# Written from a table in Python, so that the page and the service cannot differ.
+VALUES = "values.js"
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
@@ -21,6 +25,7 @@ def version() -> str:
     digest = hashlib.sha256()
     for path in sorted(FOLDER.iterdir()):
         digest.update(path.name.encode() + path.read_bytes())
+    digest.update(values.module().encode())
     plotly = plotly_file()
     digest.update(str(plotly.stat().st_size if plotly else 0).encode())
     return digest.hexdigest()[:12]
@@ -29,12 +34,19 @@ def version() -> str:
 @lru_cache(maxsize=64)
 def asset(name: str, *, packed: bool) -> tuple[bytes, str] | None:
     """A file's bytes, gzipped where `packed`, and its type; None where there is no such file."""
+    data = values.module().encode() if name == VALUES else _read(name)
+    if data is None:
+        return None
+    kind = _TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0]
+    kind = kind or "application/octet-stream"
+    return (gzip.compress(data, 6, mtime=0) if packed else data), kind
+
+
+def _read(name: str) -> bytes | None:
     path = plotly_file() if name == PLOTLY else FOLDER / name
     if path is None or "/" in name or "\\" in name or not path.is_file():
         return None
-    data = path.read_bytes()
-    kind = _TYPES.get(path.suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
-    return (gzip.compress(data, 6, mtime=0) if packed else data), kind
+    return path.read_bytes()
 
 
 @lru_cache(maxsize=1)

@@ -1,41 +1,43 @@
 // What a metric is called, its unit, and in which part of the page it stands.
-import { say } from "./page.js";
+import { knows, say } from "./page.js";
+import { VALUES } from "./values.js";
 
 export const LAYER = "grad_norm/";
-const MAIN = ["loss", "lr", "grad_norm", "samples_per_second"];
-const MORE = [
-  "loss_smoothed", "epoch_loss", "epoch_loss_sd", "perplexity", "grad_cv", "step_seconds", "data_wait", "param_norm",
-  "update_ratio", "loss_scale", "overflow",
-];
+const PLACES = new Map(Object.entries(VALUES).flatMap(([place, names]) => names.map((name) => [name, place])));
+const ORDER = [...PLACES.keys()];
 const UNITS = { samples_per_second: () => say("unit_samples"), step_seconds: () => "s", data_wait: () => say("unit_share") };
-const HIDDEN = new Set(["lr_scheduled", "epoch"]);
-const HARDWARE = /^(cpu|gpu|npu|mem|memory|ram|rss|disk|device|hardware|host|process|ascend|nvidia|temperature|power)([_/.:]|\d|$)/;
 // Where a metric says its unit at the end of its name.
 const SUFFIXES = [
   [/_(celsius|temperature_c)$/, "°C"], [/_(percent|pct)$/, "%"], [/_(gb|gib)$/i, "GB"], [/_(mb|mib)$/i, "MB"],
-  [/_bytes$/, "MB"], [/_(watts?|w)$/, "W"], [/_(seconds|s)$/, "s"], [/_ms$/, "ms"],
+  [/_bytes$/, "MB"], [/_watts?$/, "W"], [/_seconds$/, "s"], [/_ms$/, "ms"],
 ];
 
 export const SECTIONS = ["main", "custom", "more", "hardware"];
 
+/** A name with the number of its device taken out, and that number. */
+function plain(name) {
+  const found = /^(gpu|npu)(\d+)(\/.*)$/.exec(name);
+  return found ? [`${found[1]}{}${found[3]}`, found[2]] : [name, null];
+}
+
 /** Which section a name belongs to; null where it is no curve of its own. */
 export function section(name) {
-  if (HIDDEN.has(name) || name.startsWith(LAYER)) return null;
-  if (MAIN.includes(name)) return "main";
-  if (MORE.includes(name) || name.startsWith("loss/") || name.startsWith("lr/")) return "more";
-  return HARDWARE.test(name) ? "hardware" : "custom";
+  if (name.startsWith(LAYER)) return null;
+  if (name.startsWith("loss/") || name.startsWith("lr/")) return "more";
+  const place = PLACES.get(plain(name)[0]) ?? "custom";
+  return place === "hidden" ? null : place;
 }
 
 /** Names in the order in which they stand in their section. */
 export function ordered(names) {
-  const known = [...MAIN, ...MORE];
-  const place = (name) => (known.includes(name) ? known.indexOf(name) : known.length);
+  const place = (name) => (PLACES.has(plain(name)[0]) ? ORDER.indexOf(plain(name)[0]) : ORDER.length);
   return [...names].sort((a, b) => place(a) - place(b) || a.localeCompare(b));
 }
 
 /** What people call it. */
 export function title(name) {
-  if (MAIN.includes(name) || MORE.includes(name)) return say(name);
+  const [known, device] = plain(name);
+  if (PLACES.has(known) && knows(known)) return say(known, device);
   for (const whole of ["loss", "lr"]) {
     if (name.startsWith(`${whole}/`)) return say("part_of", say(whole), name.slice(whole.length + 1));
   }
