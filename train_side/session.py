@@ -115,7 +115,7 @@ class Session:
     def epoch(self, number: int, step: int, metrics: Mapping[str, float]) -> None:
         """Hands over the end of an epoch."""
         self.pause()
-        self.worker.put(EpochEnd(number, step, time.time(), dict(metrics)))
+        self.worker.put(EpochEnd(number, step, time.time(), dict(metrics)), must=True)
 
     def pause(self) -> None:
         """Something else than steps runs until the next one begins."""
@@ -124,7 +124,7 @@ class Session:
 
     def do(self, task: Any) -> None:
         """Has the worker call `task`, after all that was handed over before."""
-        self.worker.put(task)
+        self.worker.put(task, must=True)
 
     def desk_notice(self, notice: Notice, sentence: str) -> None:
         """Hands over what another rank's rules have found."""
@@ -135,7 +135,7 @@ class Session:
             severity=notice.severity,
             sentence=sentence,
         )
-        self.worker.put(lambda: self.desk.tell(told))
+        self.do(lambda: self.desk.tell(told))
 
     def flush(self, seconds: float) -> bool:
         """True once all that was handed over is in the journal's file and with the sinks."""
@@ -150,7 +150,7 @@ class Session:
                 self.place.end(last, f"interrupted by {signal}", self.worker.dropped)
             self.place.journal.write(sync=True)
 
-        self.worker.put(write_down)
+        self.do(write_down)
         self.worker.flush(2.0)
 
     def close(self, reason: str, seconds: float) -> bool:
@@ -159,9 +159,9 @@ class Session:
         until = time.monotonic() + seconds
         place, worker = self.place, self.worker
         last = (place.resumed_after or 0) + self.steps
-        worker.put(lambda: place.end(last, reason, worker.dropped))
+        self.do(lambda: place.end(last, reason, worker.dropped))
         done = worker.flush(max(until - time.monotonic(), 0))
-        worker.put(lambda: self.desk.close(max(until - time.monotonic(), 0.5)))
+        self.do(lambda: self.desk.close(max(until - time.monotonic(), 0.5)))
         done = worker.flush(max(until - time.monotonic(), 0)) and done
         return worker.stop(max(until - time.monotonic(), 0)) and done
 

@@ -16,13 +16,17 @@ log = logging.getLogger("driftline")
 
 T = TypeVar("T")
 
+RESERVED = 1000
+
 
 class Worker(Generic[T]):
     """Hands what was put to `handle` in batches, in order, on a thread of its own.
 
     `put` takes no lock and wakes nobody: the thread looks every `tick` seconds, since a wake-up
-    costs the training thread more than the work it hands over. What finds the queue full is counted
-    in `dropped`. An error of `handle` is logged, and the batch counts as done.
+    costs the training thread more than the work it hands over. What finds the queue full is
+    counted in `dropped`; what `must` be handled has 1,000 places more, so that a queue full of
+    points cannot keep out the end of a run. An error of `handle` is logged, and the batch counts
+    as done.
 
     The thread begins with the first `put`: by then a dataset has forked its own processes, which
     must not inherit a lock it holds. In a forked child nothing is taken.
@@ -57,11 +61,11 @@ class Worker(Generic[T]):
         self._pid = os.getpid()
         self._thread: threading.Thread | None = None
 
-    def put(self, item: T) -> bool:
+    def put(self, item: T, *, must: bool = False) -> bool:
         """False if there was no room, or nobody to take it any more."""
         if self._stopping or os.getpid() != self._pid:
             return False
-        if len(self._items) >= self._capacity:
+        if len(self._items) >= self._capacity + (RESERVED if must else 0):
             self.dropped += 1
             return False
         self._items.append(item)
