@@ -3,7 +3,8 @@
 Pure: the episodes so far, the conditions and the time in; the episodes and those that ended out.
 An episode begins when its condition fires. It ends when the condition has been clear for the whole
 quiet period, so a condition that flaps at its threshold is one episode, and however it flaps at
-most one begins and one ends per quiet period.
+most one begins and one ends per quiet period. Time in which nobody could say whether it holds counts
+for neither.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ REFRESH_SECONDS = 60.0
 class Episode(Struct, frozen=True):
     """One alert with what is needed to end it; times in Unix seconds.
 
-    `told` maps the sinks that have heard of it to the severity with which they first did.
+    `told` maps the sinks that have heard of it to the severity with which they first did. Of the
+    time since `clear_since`, what lies after `unseen_since` was not seen to be clear.
     """
 
     alert: Alert
@@ -38,6 +40,7 @@ class Episode(Struct, frozen=True):
     told: dict[str, Severity] = {}
     clear_since: float | None = None
     absent_since: float | None = None
+    unseen_since: float | None = None
 
 
 Open = Mapping[str, Episode]
@@ -93,14 +96,28 @@ def acknowledge(episodes: Open, words: Iterable[Acknowledged]) -> dict[str, Epis
 
 def _moved(episode: Episode, condition: Condition | None, now: float) -> Episode:
     if condition is None:
-        return replace(episode, absent_since=_earlier(episode.absent_since, now))
+        return replace(_unseen(episode, now), absent_since=_earlier(episode.absent_since, now))
     if episode.absent_since is not None:
         episode = replace(episode, absent_since=None)
     if condition.firing is None:
-        return episode
+        return _unseen(episode, now)
     if condition.firing:
-        return _refreshed(replace(episode, clear_since=None), condition, now)
-    return replace(episode, clear_since=_earlier(episode.clear_since, now))
+        return _refreshed(replace(episode, clear_since=None, unseen_since=None), condition, now)
+    return _clear(episode, now)
+
+
+def _unseen(episode: Episode, now: float) -> Episode:
+    if episode.clear_since is None:
+        return episode
+    return replace(episode, unseen_since=_earlier(episode.unseen_since, now))
+
+
+def _clear(episode: Episode, now: float) -> Episode:
+    clear = _earlier(episode.clear_since, now)
+    if episode.unseen_since is not None:
+        # The clock of the quiet period stood meanwhile.
+        clear += now - min(max(episode.unseen_since, clear), now)
+    return replace(episode, clear_since=clear, unseen_since=None)
 
 
 def _earlier(since: float | None, now: float) -> float:
@@ -116,7 +133,8 @@ def _over(episode: Episode, now: float, quiet: float) -> Episode | None:
         alert = replace(alert, state="resolved", until=moment(absent), sentence=sentence)
         return replace(episode, alert=alert)
     # A condition that is absent or unknown proves nothing; only one that is seen clear ends.
-    if clear is not None and absent is None and now - clear >= quiet:
+    seen = absent is None and episode.unseen_since is None
+    if clear is not None and seen and now - clear >= quiet:
         return replace(episode, alert=replace(alert, state="resolved", until=moment(clear)))
     return None
 

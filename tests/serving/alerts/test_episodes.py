@@ -227,3 +227,20 @@ def test_routes_look_at_all_groups_of_an_alert(kit: Any) -> None:
     )
     told = [(each.sink, each.alert.kind) for each in run.messages]
     assert told == [("drift", "drift"), ("outputs", "drift"), ("outputs", "health")]
+
+
+def test_time_in_which_nothing_could_be_said_is_no_time_of_quiet(kit: Any) -> None:
+    """Clear for a second and then unknown, or not spoken of, proves no quiet period; what is seen
+    clear on both sides of it adds up to one."""
+    for unseen in ([kit.condition(None)], []):
+        run = Run()
+        run.see(kit.now, kit.condition())
+        run.see(kit.now + 1, kit.condition(False))
+        for second in range(2, 1000):
+            run.see(kit.now + second, *unseen)
+        run.see(kit.now + 1000, kit.condition(False))
+        assert run.states == ["firing"]
+        run.see(kit.now + 1298, kit.condition(False))
+        assert run.states == ["firing"]
+        run.see(kit.now + 1300, kit.condition(False))
+        assert run.states == ["firing", "resolved"]
