@@ -25,6 +25,7 @@ from .episodes import Acknowledged, acknowledge, advance
 from .kinds import sinks
 from .ledger import Book, Ledger
 from .outbox import Outbox
+from .pace import Gate
 from .patience import Patience
 from .sink import Sink, SinkSettings
 from .tolerance import Tolerance
@@ -88,13 +89,15 @@ class Alerts:
         settings: AlertSettings,
         *,
         lease_name: str = "evaluator",
+        shared: Store | None = None,
         registry: Registry[Sink] | None = None,
         clock: Callable[[], float] = time.time,
         rng: random.Random | None = None,
     ) -> Alerts:
         """Alerts with the sinks of the settings; starts nothing, and sends only in `deliver`.
 
-        `lease_name` names the lease whose holder calls `observe` and `deliver`.
+        `lease_name` names the lease whose holder calls `observe` and `deliver`. Where `store` is a
+        part of one, `shared` is the whole: there receivers' limits are kept, for all who send.
 
         Raises:
             SettingError: a sink has no usable address, or a name is not plain or not its own.
@@ -110,10 +113,12 @@ class Alerts:
                     "sinks.name", f"{each.name!r} is no plain name (1 to 64 letters)"
                 )
             spoken = replace(each, language=each.language or settings.language)
+            sink = registry.get(each.kind)(spoken, clock)
             couriers[each.name] = Courier(
                 store=store,
                 name=each.name,
-                sink=registry.get(each.kind)(spoken, clock),
+                sink=sink,
+                gate=Gate(shared or store, each, sink.limits),
                 lease_name=lease_name,
                 patience=settings.patience,
                 rng=rng or random.Random(),

@@ -15,7 +15,8 @@ from ..stores.store import Lease, Store
 from . import delivery
 from .alert import Message
 from .delivery import Delivery, Waiting
-from .patience import Patience, allowed_at, kept
+from .pace import Gate
+from .patience import Patience
 from .sink import Outcome, Sink
 
 PASS_SECONDS = 20.0
@@ -47,6 +48,7 @@ class Courier:
         store: Store,
         name: str,
         sink: Sink,
+        gate: Gate,
         lease_name: str,
         patience: Patience,
         rng: random.Random,
@@ -54,6 +56,7 @@ class Courier:
         self.name = name
         self._store = store
         self._sink = sink
+        self._gate = gate
         self._lease_name = lease_name
         self._patience = patience
         self._rng = rng
@@ -71,27 +74,26 @@ class Courier:
         while (elapsed := time.monotonic() - started) < PASS_SECONDS:
             moment = now + elapsed
             state, waiting = self._waiting(state)
-            limits = self._sink.limits
             if not delivery.is_reached(state.resting_until, moment):
-                return
-            if allowed_at(state.stamps, limits, moment) > moment:
                 return
             found = delivery.due(state, waiting, moment)
             again = None if found else delivery.due_again(state, waiting, moment)
             if found is None and again is None:
+                return
+            if not self._gate.enter(moment):
                 return
             pause = self._patience.delay(state.failures + 1, self._rng)
             if found is not None:
                 state = delivery.claimed(state, found[0], moment, pause)
             elif again is not None:
                 state = delivery.repeated(state, again, moment + self._sink.repeat_seconds)
-            if not self._save(version, state, lease):
+            if not self._claimed(version, state, lease, moment):
                 return
             message = found[1] if found is not None else again
             assert message is not None
             outcome = self._send(message)
             moment = now + time.monotonic() - started
-            state = replace(state, stamps=kept((*state.stamps, moment), limits, moment))
+            self._gate.leave(moment, outcome.after)
             if found is not None:
                 state = self._settled(state, found, outcome, moment, pause)
             if not self._save(version + 1, state, lease):
@@ -99,6 +101,15 @@ class Courier:
             version += 2
             if outcome.state == "retry":
                 return
+
+    def _claimed(self, version: int, state: Delivery, lease: Lease | None, now: float) -> bool:
+        saved = False
+        try:
+            saved = self._save(version, state, lease)
+        finally:
+            if not saved:
+                self._gate.leave(now)
+        return saved
 
     def _settled(
         self, state: Delivery, found: Waiting, outcome: Outcome, now: float, pause: float
@@ -133,7 +144,10 @@ class Courier:
             done = tuple(each for each in state.done if each >= first)
             attempts = {key: each for key, each in state.attempts.items() if key >= first}
             lost = state.lost + gone
-            state = replace(state, cursor=first - 1, done=done, attempts=attempts, lost=lost)
+            # Ends may be among them, and what has ended must not be repeated for ever.
+            state = replace(
+                state, cursor=first - 1, done=done, attempts=attempts, lost=lost, repeats={}
+            )
         waiting: list[Waiting] = []
         for each in entries:
             try:

@@ -49,9 +49,8 @@ class Delivery(Struct, frozen=True):
     """All that is known of one sink's outbox; kept in the store, one document a sink.
 
     Everything up to the sequence `cursor` is dealt with, and so are those in `done` above it.
-    `resting_until` and `failures` are of the sink as a whole; `stamps` are the times of the last
-    sendings, for its limits; `lost` counts entries that the log dropped unsent or that are no
-    messages.
+    `resting_until` and `failures` are of the sink as a whole; `lost` counts entries that the log
+    dropped unsent or that are no messages.
     """
 
     cursor: int = 0
@@ -59,7 +58,6 @@ class Delivery(Struct, frozen=True):
     attempts: dict[int, Attempt] = {}
     resting_until: float = 0.0
     failures: int = 0
-    stamps: tuple[float, ...] = ()
     repeats: dict[str, Repeat] = {}
     dead: tuple[DeadLetter, ...] = ()
     totals: dict[str, int] = {}
@@ -151,7 +149,16 @@ def given_up(state: Delivery, waiting: Waiting, reason: str, now: float, as_: st
     sequence, message = waiting
     attempts = state.attempts[sequence].count if sequence in state.attempts else 0
     letter = DeadLetter(message, reason[:REASON_LENGTH], attempts, moment(now))
-    state = replace(state, dead=(*state.dead, letter)[-DEAD_KEPT:], problem=letter.reason)
+    repeats = state.repeats
+    if message.state == "resolved":
+        # The receiver never hears of the end; told on and on of the begin, it would fire for ever.
+        repeats = {key: each for key, each in repeats.items() if key != message.alert.key}
+    state = replace(
+        state,
+        dead=(*state.dead, letter)[-DEAD_KEPT:],
+        problem=letter.reason,
+        repeats=repeats,
+    )
     return _finished(counted(state, as_), sequence)
 
 

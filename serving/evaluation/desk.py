@@ -58,7 +58,7 @@ class Desk:
         self._lease: Lease | None = None
         self._lock = threading.Lock()
         part = cast("Store", Scoped(store, f"{book}/"))
-        self.alerts = Alerts.open(part, settings, lease_name=self._name)
+        self.alerts = Alerts.open(part, settings, lease_name=self._name, shared=store)
 
     def turn(self, now: float) -> None:
         """One turn at Unix second `now`.

@@ -175,3 +175,24 @@ def test_alertmanager_hears_of_a_firing_alert_each_minute_until_its_end(
     assert ends == [False] * 10 + [True]
     assert len({str(each.json[0]["labels"]) for each in endpoint.received}) == 1
     assert alerts.health()[0].totals == {"delivered": 2}
+
+
+@pytest.mark.parametrize("how", ["refused", "given up"])
+def test_a_begin_whose_end_is_never_taken_is_not_repeated_for_ever(
+    kit: Any, endpoint: Any, how: str
+) -> None:
+    """Alertmanager refuses the end, or it is given up: it may then let the alert run out."""
+    patience = Patience(first=1.0, attempts=1)
+    settings = kit.sink(endpoint.url, kind="alertmanager")
+    alerts = kit.alerts(MemoryStore(), settings, quiet_seconds=10.0, patience=patience)
+    for second, firing in ((0, True), (1, False), (11, False)):
+        alerts.observe([kit.condition(firing)], kit.now + second, None)
+        endpoint.usual = kit.Answer(200 if second < 11 else 400 if how == "refused" else 503)
+        alerts.deliver(kit.now + second, None, wait=20)
+    assert alerts.open_alerts() == []
+    assert [each.message.state for each in alerts.dead_letters()] == ["resolved"]
+    endpoint.received.clear()
+    endpoint.usual = kit.Answer(200)
+    for second in range(20, 620, 20):
+        alerts.deliver(kit.now + second, None, wait=20)
+    assert endpoint.received == []
