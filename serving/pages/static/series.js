@@ -1,6 +1,7 @@
 // The values of one run as the page keeps them: bounded, however long the run and the night.
 
 const MOST = 4_000; // rows; beyond it the older half is made coarser
+const MOST_EVENTS = 1_000; // the newest, as many as the service keeps
 
 /** Columns of one run. `mean`, `low` and `high` hold null where a row has no value. */
 export class Series {
@@ -54,6 +55,7 @@ export class Series {
     if (told.steps.some((step, at) => step < (at ? told.steps[at - 1] : last))) this.#sort();
     const known = new Set(this.events.map(identity));
     this.events.push(...(told.events ?? []).filter((each) => !known.has(identity(each))));
+    this.events.splice(0, this.events.length - MOST_EVENTS);
     this.after = told.after;
     this.sampled ||= told.sampled;
   }

@@ -206,17 +206,3 @@ def test_nothing_is_wider_than_the_screen(
     page = open_page(address(shared, name), viewport=size)
     until(lambda: len(drawn(page)) == 30, 10, "the curve")
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
-
-
-def test_a_night_leaves_the_page_as_small_as_it_was(
-    shared: Board, run: str, open_page: Open
-) -> None:
-    """What the page keeps is bounded, however much arrives."""
-    shared.push(run, 1, points(0, 100))
-    page = open_page(address(shared, run))
-    until(lambda: len(drawn(page)) == 100, 10, "the history")
-    for sequence in range(2, 18):
-        shared.push(run, sequence, points(100 + 1_000 * (sequence - 2), 1_000))
-    until(lambda: (drawn(page) or [0])[-1] == 16_099, 30, "the last point")
-    assert len(drawn(page)) <= 4_100
-    assert page.evaluate("document.querySelectorAll('*').length") < 3_000
