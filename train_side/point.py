@@ -18,6 +18,7 @@ from driftline.metadata.quality import Event
 Severity = Literal["info", "warning", "critical"]
 
 GRADIENT = "grad_norm/"
+PARAMETER = "param_norm/"
 
 
 @dataclass(frozen=True, slots=True)

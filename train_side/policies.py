@@ -54,7 +54,10 @@ class Log(Policy):
 
 @POLICIES.register
 class SaveCheckpoint(Policy):
-    """Saves parameters and optimizer to ``checkpoints/<rule>-step<n>.ckpt`` in the run's folder."""
+    """Saves parameters and optimizer to ``faults/<rule>-step<n>.ckpt`` in the run's folder.
+
+    Of more than five the first and the latest four are kept.
+    """
 
     kind = "save_checkpoint"
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .batches import to_array
 from .probes.probe import Step
-from .rules.non_finite import non_finite
+from .rules.non_finite import in_words, looked_at, non_finite
 from .session import Session
 
 log = logging.getLogger("driftline")
@@ -26,7 +26,8 @@ POINTS = 200
 
 
 class Snapshots:
-    """Saves ``faults/step-<n>/`` when a value is not finite: at most three times in a run.
+    """Saves ``faults/step-<n>/`` when a value is not finite: at most three times in a run,
+    its lives before this one included.
 
     In it: ``parameters.npz`` (where they fit into 512 MB), ``fault.json`` with the statistics of
     each parameter and of each part of the batch, and ``points.jsonl``, the last 200 points. No row
@@ -39,19 +40,24 @@ class Snapshots:
         self._points: deque[tuple[int, Mapping[str, float]]] = deque(maxlen=POINTS)
         self._taken = 0
         self._calm = CALM
+        self._rests_on: frozenset[str] = frozenset()
 
     def look(self, step: Step, values: Mapping[str, float]) -> None:
         """Takes a snapshot if this is the begin of an episode."""
         self._points.append((step.number, values))
         found = non_finite(values)
         if not found:
-            self._calm += 1
+            if self._rests_on <= values.keys():  # else this step does not show that it is over
+                self._calm += 1
             return
         begins = self._calm >= CALM
         self._calm = 0
+        self._rests_on = looked_at(found)
         if begins and self._taken < MOST_SNAPSHOTS:
-            self._taken += 1
-            self._take(step, found)
+            faults = self._session.place.folder / "faults"
+            self._taken = max(self._taken, sum(1 for _ in faults.glob("step-*"))) + 1
+            if self._taken <= MOST_SNAPSHOTS:
+                self._take(step, found)
 
     def _take(self, step: Step, found: Sequence[str]) -> None:
         parameters = {each.name: to_array(each) for each in step.parameters}
@@ -59,7 +65,7 @@ class Snapshots:
         fault = {
             "step": step.number,
             "epoch": step.epoch,
-            "not_finite": list(found),
+            "not_finite": [in_words(name) for name in found],
             "batch": [statistics(to_array(part)) for part in step.batch],
             "parameters": {name: statistics(array) for name, array in parameters.items()},
         }

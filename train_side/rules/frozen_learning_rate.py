@@ -36,3 +36,7 @@ class FrozenLearningRate(Rule):
                 f"{self._since}."
             )
         return None
+
+    def rests_on(self, view: View) -> frozenset[str]:
+        """Whether there is a schedule is not known on every step that tells a rate."""
+        return frozenset({"lr", "lr_scheduled"}).intersection(view.values)

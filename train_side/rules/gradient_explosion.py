@@ -21,10 +21,14 @@ class GradientExplosion(Rule):
     def __init__(self, *, limit: float = 1e2) -> None:
         self.limit = limit
 
+    def judges(self, view: View) -> bool:
+        """A norm that is NaN is neither large nor small."""
+        return super().judges(view) and not math.isnan(view.values["grad_norm"])
+
     def check(self, view: View) -> str | None:
         """Names the layer with the largest gradient."""
         norm = view.values["grad_norm"]
-        if not norm > self.limit or math.isnan(norm):
+        if norm <= self.limit:
             return None
         where = _largest(view.values)
         return f"The gradient norm is {norm:.3g}, above {self.limit:g}{where}."

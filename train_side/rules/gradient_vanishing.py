@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from ..point import GRADIENT
 from .rule import RULES, Rule, View
@@ -29,16 +30,25 @@ class GradientVanishing(Rule):
         norm = view.values["grad_norm"]
         if norm < self.limit:
             return f"The gradient norm is {norm:.3g}, below {self.limit:g}: nothing is learned."
-        largest: dict[str, float] = {}
-        for name, each in view.values.items():
-            if name.startswith(GRADIENT):
-                parameter = name[len(GRADIENT) :]
-                layer = parameter.rpartition(".")[0] or parameter
-                # NaN is no small gradient: it must not lose against 0.
-                largest[layer] = max(largest.get(layer, 0.0), each if each >= 0 else math.inf)
-        small = [layer for layer, each in largest.items() if each < self.limit]
+        small = self._small(view.values)
         if not small:
             return None
         more = f" and {len(small) - NAMED} more" if len(small) > NAMED else ""
         names = ", ".join(small[:NAMED])
         return f"The gradient of {names}{more} is below {self.limit:g}: it does not learn."
+
+    def rests_on(self, view: View) -> frozenset[str]:
+        """Some training cells tell the norm of all gradients in each step, and none by layer."""
+        if view.values["grad_norm"] < self.limit:
+            return frozenset({"grad_norm"})
+        return frozenset(name for name in view.values if name.startswith(GRADIENT))
+
+    def _small(self, values: Mapping[str, float]) -> list[str]:
+        largest: dict[str, float] = {}
+        for name, each in values.items():
+            if name.startswith(GRADIENT):
+                parameter = name[len(GRADIENT) :]
+                layer = parameter.rpartition(".")[0] or parameter
+                # NaN is no small gradient: it must not lose against 0.
+                largest[layer] = max(largest.get(layer, 0.0), each if each >= 0 else math.inf)
+        return [layer for layer, each in largest.items() if each < self.limit]

@@ -28,11 +28,13 @@ class LossRise(Rule):
         self._usual: deque[float] = deque(maxlen=window)
         self._since: int | None = None
 
+    def judges(self, view: View) -> bool:
+        """A loss that is not finite has neither risen nor come back."""
+        return super().judges(view) and math.isfinite(view.values["loss"])
+
     def check(self, view: View) -> str | None:
         """Says how far above, and since when."""
         loss, step = view.values["loss"], view.record.step
-        if not math.isfinite(loss):
-            return None
         mean = sum(self._usual) / len(self._usual) if len(self._usual) >= 10 else math.inf
         if loss <= self.factor * mean or mean <= 0:
             self._usual.append(loss)

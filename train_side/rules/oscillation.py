@@ -20,10 +20,14 @@ class Oscillation(Rule):
         self.factor = factor
         self.epochs = epochs
 
+    def judges(self, view: View) -> bool:
+        """An epoch with less than two losses swings neither much nor little."""
+        return view.epoch is not None and view.epoch.loss.count > 1
+
     def check(self, view: View) -> str | None:
         """Says how much it swings."""
         closed = list(view.record.epochs.closed)
-        if len(closed) <= self.epochs or closed[-1].loss.count < 2:
+        if len(closed) <= self.epochs:
             return None
         before = [epoch.loss.sd for epoch in closed[-self.epochs - 1 : -1] if epoch.loss.count > 1]
         if len(before) < self.epochs:

@@ -27,3 +27,11 @@ class OverTemperature(Rule):
         name = max(found, key=lambda each: found[each])
         device = name.removesuffix(SUFFIX)
         return f"{device} is at {found[name]:.0f} °C, above {self.limit:.0f} °C."
+
+    def rests_on(self, view: View) -> frozenset[str]:
+        """The devices that are too hot: others are read more often."""
+        return frozenset(
+            name
+            for name, value in view.values.items()
+            if name.endswith(SUFFIX) and value > self.limit
+        )

@@ -26,11 +26,12 @@ class View:
 
 
 class Rule:
-    """Says in a sentence what is wrong now; None if nothing is, or nothing can be said.
+    """Says in a sentence what is wrong now; None if nothing is.
 
     `needs` names the values without which the rule is not asked; ``"epoch"`` is the end of an
     epoch. `patience` is how many times in a row it has to find something before it is believed,
-    `calm` how many times in a row it must find nothing before it may speak again.
+    `calm` how many times in a row it must find nothing before it may speak again. A view that
+    lacks what the rule looks at counts neither way.
     """
 
     kind: ClassVar[str]
@@ -39,9 +40,22 @@ class Rule:
     patience: int = 1
     calm: int = 20
 
+    def judges(self, view: View) -> bool:
+        """True if the view shows something that the rule can judge."""
+        if view.epoch is not None:
+            return "epoch" in self.needs
+        return not self.needs or not self.needs.isdisjoint(view.values)
+
     def check(self, view: View) -> str | None:
         """The sentence, beginning with a capital letter, ending with a full stop."""
         raise NotImplementedError
+
+    def rests_on(self, view: View) -> frozenset[str]:
+        """The names of the values that a finding in this view rests on.
+
+        A later view without one of them, in which nothing is found, does not say that it is over.
+        """
+        return self.needs.intersection(view.values)
 
 
 class Episode:
@@ -51,30 +65,28 @@ class Episode:
         self.rule = rule
         self.active = False
         self._found = self._quiet = 0
+        self._rests_on: frozenset[str] = frozenset()
 
     def ask(self, view: View) -> str | None:
         """The rule's sentence at the begin of an episode, else None."""
-        if not self._concerned(view):
+        if not self.rule.judges(view):
             return None
         sentence = self.rule.check(view)
         if sentence is None:
+            if view.epoch is None and not self._rests_on <= view.values.keys():
+                return None
             self._found = 0
             self._quiet += 1
             if self._quiet >= self.rule.calm:
                 self.active = False
             return None
+        self._rests_on = self.rule.rests_on(view)
         self._quiet = 0
         self._found += 1
         if self.active or self._found < self.rule.patience:
             return None
         self.active = True
         return sentence
-
-    def _concerned(self, view: View) -> bool:
-        needs = self.rule.needs
-        if view.epoch is not None:
-            return "epoch" in needs
-        return not needs or not needs.isdisjoint(view.values)
 
 
 RULES: Registry[Rule] = Registry("rule")
