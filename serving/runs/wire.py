@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..pages.words_events import in_chinese
 from .push import iso
 from .rows import Rows
 from .summary import RunEvent, Summary
@@ -31,14 +32,16 @@ def overview(name: str, summary: Summary, now: float) -> dict[str, Any]:
 
 
 def event(each: RunEvent) -> dict[str, Any]:
-    """An event of a run."""
-    return {
+    """An event of a run; ``sentence_zh`` beside its sentence where the Chinese one is known."""
+    told = {
         "step": each.step,
         "time": iso(each.time),
         "rule": each.rule,
         "severity": each.severity,
         "sentence": each.sentence,
     }
+    chinese = in_chinese(each.rule, each.sentence)
+    return told if chinese is None else told | {"sentence_zh": chinese}
 
 
 def columns(rows: Rows) -> dict[str, Any]:

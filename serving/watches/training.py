@@ -12,6 +12,7 @@ import msgspec
 from driftline.drift.verdict import Severity
 
 from ..alerts.condition import Condition
+from ..pages.words_events import in_chinese
 from ..runs.runs import KEEP_EVENTS
 from ..runs.summary import LIFE, RunEvent
 from ..stores.store import Store
@@ -79,7 +80,8 @@ class TrainingWatch:
 
 
 def _condition(run: str, event: RunEvent, firing: bool) -> Condition:
-    said = f"Step {event.step}: {event.sentence}"
+    # A rule of the user's own speaks one language.
+    chinese = in_chinese(event.rule, event.sentence) or event.sentence
     return Condition(
         kind="training",
         model=MODEL,
@@ -88,7 +90,6 @@ def _condition(run: str, event: RunEvent, firing: bool) -> Condition:
         firing=firing,
         severity=_SEVERITIES.get(event.severity, "moderate"),
         since=event.time,
-        sentence_en=said,
-        # The rule's own words: it speaks one language.
-        sentence_zh=f"第 {event.step} 步:{event.sentence}",
+        sentence_en=f"Step {event.step}: {event.sentence}",
+        sentence_zh=f"第 {event.step} 步:{chinese}",
     )

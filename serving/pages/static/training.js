@@ -5,7 +5,7 @@ import { Board, Line } from "./board.js";
 import { Heat } from "./heat.js";
 import { Live } from "./live.js";
 import { LAYER, section, title, unit } from "./metrics.js";
-import { ask, say } from "./page.js";
+import { ask, lang, say } from "./page.js";
 import { Series } from "./series.js";
 
 const MOST_SHOWN = 8;
@@ -144,7 +144,7 @@ function events() {
   const word = (severity) => say(`severity_${severity}`).replace("severity_", "");
   $("events").replaceChildren(...(newest.length ? newest.map(({ line, event }) => h("li", {},
     state(event.severity, word(event.severity)),
-    h("div", {}, h("p", {}, event.sentence), h("p", { class: "muted small" },
+    h("div", {}, h("p", {}, lang === "zh" ? event.sentence_zh ?? event.sentence : event.sentence), h("p", { class: "muted small" },
       h("code", {}, event.rule), " · ", shown.size > 1 ? `${line.whole.run} · ` : "", time(event.time, true))),
     h("button", { type: "button", "aria-label": say("show_event", count(event.step)), onclick: () => showEvent(line, event) },
       say("event_at", count(event.step))))) : [h("li", { class: "muted" }, say("no_events"))]));
