@@ -16,6 +16,7 @@ from driftline.metadata.thresholds import Thresholds
 
 from ..series import SLOW_BUCKET, Series
 from ..service_signals import SERVICE
+from .confidence import usual_share
 from .performance import Performance, estimate_of, harm_of, latency_of
 from .standing import Service, Standing
 
@@ -87,7 +88,7 @@ def stand(
         since=_since(verdict, before, int(now)),
         width=series.bucket,
         verdict=verdict,
-        service=Service.of(service),
+        service=Service.of(service, usual_share(metadata, thresholds.low_confidence)),
         performance=_performance(metadata, facts, ring, verdict, thresholds, before, caught),
         total=int(facts.counters.get("requests", 0)),
         dropped={

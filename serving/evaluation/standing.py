@@ -15,7 +15,8 @@ from .performance import Performance
 class Service(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The window's requests; a share is None where there was nothing to take it of.
 
-    Latencies are in milliseconds, from before the model to after it.
+    Latencies are in milliseconds, from before the model to after it. `usual_low_confidence` is the
+    share that was under the same limit on the reference data, None where that is not known.
     """
 
     requests: int = 0
@@ -27,9 +28,10 @@ class Service(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     predictions: int = 0
     confidence_mean: float | None = None
     low_confidence: float | None = None
+    usual_low_confidence: float | None = None
 
     @classmethod
-    def of(cls, counts: Counts) -> Service:
+    def of(cls, counts: Counts, usual_low_confidence: float | None = None) -> Service:
         """The service's signals over one window."""
 
         def ms(q: float) -> float | None:
@@ -47,6 +49,7 @@ class Service(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             predictions=group_rows(counts, "output"),
             confidence_mean=mean if seen else None,
             low_confidence=rate(counts, "low_confidence"),
+            usual_low_confidence=usual_low_confidence,
         )
 
 

@@ -14,6 +14,7 @@ from driftline.metadata.quality import LATENCY_EDGES
 from driftline.metadata.schema import ModelMetadata
 from driftline.metadata.thresholds import Thresholds
 
+from .confidence import threshold, usual_share
 from .standing import Service, Standing
 from .times import iso
 from .words import estimate_words, harm_words, latency_words
@@ -27,9 +28,10 @@ def confidence(
 ) -> dict[str, Any]:
     """The window's confidence beside the reference's, and how much of it is under the limit.
 
-    ``state`` is the verdict on the share of little confidence, where the reference has that signal.
+    ``reference_low_share`` is the reference's share under the same limit. ``state`` is the verdict
+    on the package's own signal of little confidence, where that is cut at this limit.
     """
-    service = standing.service
+    service, limit = standing.service, thresholds.low_confidence
     means = [
         each.mean
         for each in metadata.reference.columns
@@ -45,10 +47,10 @@ def confidence(
         "mean": service.confidence_mean,
         "reference_mean": means[0] if means else None,
         "low_share": service.low_confidence,
-        "reference_low_share": low[0].effect.reference_rate if low and low[0].effect else None,
-        "limit": thresholds.low_confidence,
+        "reference_low_share": usual_share(metadata, limit),
+        "limit": limit,
         "under_limit": _under(service, thresholds),
-        "state": low[0].state if low else None,
+        "state": low[0].state if low and limit == threshold(metadata) else None,
     }
 
 

@@ -17,8 +17,12 @@ def low_confidence(
     """Too many predictions of little confidence; `limits` are known of the version served here."""
     service = standing.service
     share, total = service.low_confidence or 0.0, service.predictions
-    usual = _usual(standing)
-    tolerated = max(tolerance.low_confidence, min(1.5 * usual, 1.0))
+    usual = service.usual_low_confidence
+    tolerated = max(tolerance.low_confidence, min(1.5 * (usual or 0.0), 1.0))
+    known, known_zh = "how many were on the reference data is not known", "参考数据上的比例未知"
+    if usual is not None:
+        known = f"about {percent(usual)} were on the reference data"
+        known_zh = f"参考数据上约为 {percent(usual)}"
     bound = "" if limits is None or limits.low_confidence is None else f" {limits.low_confidence:g}"
     return Condition(
         kind="low_confidence",
@@ -29,11 +33,11 @@ def low_confidence(
         since=standing.verdict.window_from,
         sentence_en=(
             f"{percent(share)} of {total:,} predictions are below the confidence limit{bound}; "
-            f"{percent(usual)} were on the reference data, {percent(tolerated)} are tolerated."
+            f"{known}, {percent(tolerated)} are tolerated."
         ),
         sentence_zh=(
             f"{total:,} 次预测中有 {percent(share)} 低于置信度下限{bound};"
-            f"参考数据上为 {percent(usual)},容许 {percent(tolerated)}。"
+            f"{known_zh},容许 {percent(tolerated)}。"
         ),
     )
 
@@ -80,13 +84,3 @@ def failed(standing: Standing, version: Version, tolerance: Tolerance) -> Condit
         sentence_en=f"The model failed {percent(share)} of {total:,} requests.",
         sentence_zh=f"模型处理 {total:,} 个请求,失败 {percent(share)}。",
     )
-
-
-def _usual(standing: Standing) -> float:
-    """The share of little confidence on the reference data, as far as there is a signal of it."""
-    rates = [
-        each.effect.reference_rate or 0.0
-        for each in standing.verdict.signals
-        if each.kind == "flag" and each.name.endswith("low_confidence") and each.effect is not None
-    ]
-    return max(rates, default=0.0)
