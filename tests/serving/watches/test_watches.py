@@ -219,7 +219,7 @@ def test_where_it_is_not_known_what_was_usual_the_alert_says_so():
 
 def test_low_confidence_goes_all_the_way_from_requests_to_an_alert(client_of):
     """Under a limit of the service's own, what is usual is not too much, and more than that is."""
-    client = client_of(low_confidence="0.6", alert_group="0s")
+    client = client_of(low_confidence="0.5", alert_group="0s")
     session = client.engine.monitor.session
 
     def ask(rows):
@@ -242,4 +242,4 @@ def test_low_confidence_goes_all_the_way_from_requests_to_an_alert(client_of):
         return [each for each in told["open"] if each["kind"] == "low_confidence"]
 
     (alert,) = served.until(fired, 20)
-    assert "below the confidence limit 0.6" in alert["sentence"]["en"]
+    assert "below the confidence limit 0.5" in alert["sentence"]["en"]
