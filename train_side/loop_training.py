@@ -90,6 +90,12 @@ class LoopTraining:
     def _begin(self) -> None:
         depth = self.session.choose()
         if depth != "none":
-            step = Step(0, self._epoch, optimizer=self._optimizer, deep=depth == "deep")
+            step = Step(
+                0,
+                self._epoch,
+                optimizer=self._optimizer,
+                network=self.network,
+                deep=depth == "deep",
+            )
             self.session.begin(step)
             self._step = step

@@ -85,6 +85,7 @@ class ModelTraining:
             epoch=self.epoch_number(params),
             batch=batch,
             optimizer=self._tap.optimizer,
+            network=params.get("network") or params.get("train_network"),
             deep=self.deep,
         )
         if step.deep:

@@ -60,7 +60,7 @@ class Snapshots:
                 self._take(step, found)
 
     def _take(self, step: Step, found: Sequence[str]) -> None:
-        parameters = {each.name: to_array(each) for each in step.parameters}
+        parameters = {each.name: to_array(each) for each in (*step.parameters, *step.others)}
         fits = sum(array.nbytes for array in parameters.values()) <= LARGEST
         fault = {
             "step": step.number,

@@ -26,6 +26,7 @@ class Step:
 
     `outputs` is what the training cell gave, or a mapping of losses by name. `before` is for what
     a probe notes in `begin` and needs in `take`. `timing` ends the step's time when it is called.
+    `network` is what is trained, if it is known.
     """
 
     number: int
@@ -33,6 +34,7 @@ class Step:
     batch: Sequence[Any] = ()
     outputs: Any = None
     optimizer: Any = None
+    network: Any = None
     rows: int = 0
     deep: bool = False
     gradients: Gradients | None = None
@@ -42,8 +44,18 @@ class Step:
 
     @property
     def parameters(self) -> Sequence[Any]:
-        """The parameters that are trained; empty where no optimizer is known."""
-        return tuple(self.optimizer.parameters) if self.optimizer is not None else ()
+        """The parameters that are trained; empty where neither optimizer nor network is known."""
+        if self.optimizer is not None:
+            return tuple(self.optimizer.parameters)
+        return tuple(self.network.trainable_params()) if self.network is not None else ()
+
+    @property
+    def others(self) -> Sequence[Any]:
+        """What the network holds beside them: moving averages, frozen weights."""
+        if self.network is None:
+            return ()
+        trained = {id(each) for each in self.parameters}
+        return tuple(each for each in self.network.get_parameters() if id(each) not in trained)
 
 
 @dataclass(slots=True)
