@@ -44,6 +44,26 @@ class Extractor(Protocol):
         """
         ...
 
+    @property
+    def glanced(self) -> int:
+        """How many columns `glance` gives, at least 1.
+
+        Raises:
+            SettingError: as `columns`.
+        """
+        ...
+
+    def glance(self, array: Raw, *, field: str = ...) -> Floats:
+        """The first `glanced` columns of `extract`: those that cost next to nothing.
+
+        They are what a client is told of its own rows while it waits; all columns are made later,
+        of many rows at once.
+
+        Raises:
+            InputError: as `extract`.
+        """
+        ...
+
     def fit(self, rows: Rows) -> Self:
         """An extractor with everything found that is to be learned; itself if that is nothing.
 

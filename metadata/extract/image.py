@@ -14,6 +14,7 @@ from .arrays import numeric, plain_settings, rows_of
 from .extractor import Raw, Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Self
 
 Bound = float | tuple[float, ...] | None
@@ -84,10 +85,30 @@ class Image(
         images = self._channels_first(numeric(array, field, self.layout.lower()), field)
         low, high = self._range(images.dtype)
         out = np.empty((len(images), width))
-        step = max(1, CHUNK // max(1, int(np.prod(images.shape[1:]))))
-        for start in range(0, len(images), step):
-            part = images[start : start + step]
-            out[start : start + step] = _describe(part, low, high)
+        for start, part in self._parts(images):
+            out[start : start + len(part)] = _describe(part, low, high)
+        return out
+
+    @property
+    def glanced(self) -> int:
+        """The means and sd.
+
+        Raises:
+            SettingError: `channels` is not known yet.
+        """
+        return 2 * self._settled()
+
+    def glance(self, array: Raw, *, field: str = "input") -> Floats:
+        """Means and sd only, shape ``[n, 2 · channels]``.
+
+        Raises:
+            InputError: as `extract`.
+        """
+        images = self._channels_first(numeric(array, field, self.layout.lower()), field)
+        out = np.empty((len(images), self.glanced))
+        with np.errstate(all="ignore"):
+            for start, part in self._parts(images):
+                _, _, out[start : start + len(part)] = _spread(part)
         return out
 
     def fit(self, rows: Rows) -> Self:
@@ -108,6 +129,12 @@ class Image(
             low=low if found.low is None else found.low,
             high=high if found.high is None else found.high,
         )
+
+    def _parts(self, images: Raw) -> Iterator[tuple[int, Raw]]:
+        """Some images at a time, with the place of the first: they become float64."""
+        step = max(1, CHUNK // max(1, int(np.prod(images.shape[1:]))))
+        for start in range(0, len(images), step):
+            yield start, images[start : start + step]
 
     def _settled(self) -> int:
         if self.channels is None:
@@ -138,21 +165,30 @@ def _describe(images: Raw, low: Floats, high: Floats) -> Floats:
     n, channels, height, width = images.shape
     out = np.empty((n, 3 * channels + 1))
     with np.errstate(all="ignore"):
-        whole = np.ascontiguousarray(images, dtype=np.float64)
-        pixels = whole.reshape(n, channels, height * width)
-        mean = np.add.reduce(pixels, axis=2) / (height * width)
-        apart = pixels - mean[:, :, None]
-        out[:, :channels] = mean
-        square = np.einsum("ncp,ncp->nc", apart, apart)
-        out[:, channels : 2 * channels] = np.sqrt(square / (height * width))
+        whole, pixels, out[:, : 2 * channels] = _spread(images)
         outside = np.count_nonzero((pixels <= low) | (pixels >= high), axis=2)
         saturated = outside / (height * width)
-        saturated[np.isnan(mean)] = np.nan
+        saturated[np.isnan(out[:, :channels])] = np.nan
         out[:, 2 * channels : -1] = saturated
         luminance = whole[:, 0] if channels == 1 else np.add.reduce(whole, axis=1) / channels
         out[:, -1] = _steps(luminance[:, 1:] - luminance[:, :-1])
         out[:, -1] += _steps(luminance[:, :, 1:] - luminance[:, :, :-1])
     return out
+
+
+def _spread(images: Raw) -> tuple[Floats, Floats, Floats]:
+    """The images as float64, their pixels ``[n, channels, pixels]``, and means and sd beside each
+    other, ``[n, 2 · channels]``."""
+    n, channels, height, width = images.shape
+    out = np.empty((n, 2 * channels))
+    whole = np.ascontiguousarray(images, dtype=np.float64)
+    pixels = whole.reshape(n, channels, height * width)
+    mean = np.add.reduce(pixels, axis=2) / (height * width)
+    apart = pixels - mean[:, :, None]
+    out[:, :channels] = mean
+    square = np.einsum("ncp,ncp->nc", apart, apart)
+    out[:, channels:] = np.sqrt(square / (height * width))
+    return whole, pixels, out
 
 
 def _steps(differences: Floats) -> Floats | float:

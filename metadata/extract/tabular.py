@@ -93,6 +93,19 @@ class Tabular(
                 out[np.logical_and.reduce(missing, axis=1), width + 1 :] = np.nan
         return out
 
+    @property
+    def glanced(self) -> int:
+        """The fields."""
+        return len(self.fields)
+
+    def glance(self, array: Raw, *, field: str = "input") -> Floats:
+        """The fields only, shape ``[n, fields]``.
+
+        Raises:
+            InputError: as `extract`.
+        """
+        return self._matrix(array, field)
+
     def fit(self, rows: Rows) -> Self:
         """Itself with the `projection` of the complete rows; itself where there is no use for one.
 

@@ -79,15 +79,7 @@ class Tokens(
         """
         ids = self._ids(array, field)
         present = self._present(ids)
-        length = np.count_nonzero(present, axis=1)
-        with np.errstate(all="ignore"):
-            share = np.where(length > 0, 1.0 / length, np.nan)
-        found: list[NDArray[np.generic]] = [length]
-        if self.pad_id is not None:
-            longest = max(ids.shape[1], 1)
-            found.append((ids.shape[1] - length) / longest)
-        if self.unk_id is not None:
-            found.append(np.count_nonzero(present & (ids == self.unk_id), axis=1) * share)
+        length, share, found = self._lengths(ids, present)
         hashed = mixed(ids.astype(np.uint64), 0)
         bucket = (hashed % np.uint64(max(self.buckets, 1))).astype(np.int64)
         for index in range(self.buckets):
@@ -99,6 +91,21 @@ class Tokens(
         if self.vocabulary is not None:
             outside = present & ((ids < 0) | (ids >= self.vocabulary))
             found.append(outside.any(axis=1))
+        return np.stack(found, axis=1).astype(np.float64, copy=False)
+
+    @property
+    def glanced(self) -> int:
+        """As many of the lengths as there are."""
+        return 1 + (self.pad_id is not None) + (self.unk_id is not None)
+
+    def glance(self, array: Raw, *, field: str = "input") -> Floats:
+        """Length, padding share and unknown share, as far as there are such.
+
+        Raises:
+            InputError: as `extract`.
+        """
+        ids = self._ids(array, field)
+        _, _, found = self._lengths(ids, self._present(ids))
         return np.stack(found, axis=1).astype(np.float64, copy=False)
 
     def fit(self, rows: Rows) -> Self:
@@ -126,6 +133,21 @@ class Tokens(
         if self.vocabulary is not None:
             found.append(Column("invalid_id", "flag"))
         return tuple(found)
+
+    def _lengths(
+        self, ids: NDArray[np.int64], present: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], Floats, list[NDArray[np.generic]]]:
+        """Lengths, one over them (NaN where empty), and the columns that follow from them."""
+        length = np.count_nonzero(present, axis=1)
+        with np.errstate(all="ignore"):
+            share = np.where(length > 0, 1.0 / length, np.nan)
+        found: list[NDArray[np.generic]] = [length]
+        if self.pad_id is not None:
+            longest = max(ids.shape[1], 1)
+            found.append((ids.shape[1] - length) / longest)
+        if self.unk_id is not None:
+            found.append(np.count_nonzero(present & (ids == self.unk_id), axis=1) * share)
+        return length, share, found
 
     def _ids(self, array: Raw, field: str) -> NDArray[np.int64]:
         ids = numeric(array, field, "nt")

@@ -77,6 +77,19 @@ class Vector(
             out[:, 3:] = row_products(z, self._signs)
         return out
 
+    @property
+    def glanced(self) -> int:
+        """The norm."""
+        return 1
+
+    def glance(self, array: Raw, *, field: str = "input") -> Floats:
+        """The norm only, shape ``[n, 1]``.
+
+        Raises:
+            InputError: as `extract`.
+        """
+        return _norms(self._rows(array, field))[:, None]
+
     def fit(self, rows: Rows) -> Self:
         """Itself with the `projection` of the finite rows, shape ``[n, size]``.
 

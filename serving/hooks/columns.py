@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -52,14 +52,40 @@ class Columns:
         Raises:
             InputError: an array is missing, or is not what its extractor takes.
         """
-        found = []
+        parts = self._each(group, arrays)
+        return _beside(group, [part.extract(array, field=name) for name, part, array in parts])
+
+    def glance(self, group: Group, arrays: Arrays) -> Floats:
+        """The cheap columns only, shape ``[n, len(glanced(group))]``.
+
+        Raises:
+            InputError: as `matrix`.
+        """
+        parts = self._each(group, arrays)
+        return _beside(group, [part.glance(array, field=name) for name, part, array in parts])
+
+    def glanced(self, group: Group) -> list[int]:
+        """Which of the group's columns `glance` gives."""
+        found: list[int] = []
+        first = 0
+        for _, extractor in self._parts.get(group, []):
+            found += range(first, first + extractor.glanced)
+            first += len(extractor.columns())
+        return found
+
+    def _each(self, group: Group, arrays: Arrays) -> Iterator[tuple[str, Extractor, NDArray[Any]]]:
         for source, extractor in self._parts[group]:
             if source not in arrays:
                 raise InputError(source, "is not there")
-            found.append(extractor.extract(arrays[source], field=source))
-        if len({len(each) for each in found}) > 1:
-            raise InputError(group, "its arrays have different numbers of rows")
-        return found[0] if len(found) == 1 else np.concatenate(found, axis=1)
+            yield source, extractor, arrays[source]
+
+
+def _beside(group: Group, found: list[Floats]) -> Floats:
+    if len(found) == 1:
+        return found[0]
+    if len({len(each) for each in found}) > 1:
+        raise InputError(group, "its arrays have different numbers of rows")
+    return np.concatenate(found, axis=1)
 
 
 def named(value: Any, specs: tuple[str, ...] | tuple[TensorSpec, ...]) -> dict[str, NDArray[Any]]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from driftline.metadata.signals import Floats, Group
-
 
 class Seen:
     """What `before` and `after` note of a request; set `outputs` inside `observe`.
@@ -13,15 +11,13 @@ class Seen:
     `inputs` and `outputs` are arrays (batch first), mappings of arrays by name, or tuples in the
     model's order. `seconds` is the time between the hooks, `at` the Unix time at the second one.
     `refused` is a request that the model was never asked: its inputs are counted, and nothing else.
-    `request_id` is the one under which labels may come later, where there is one. `matrices` holds
-    columns by group that somebody computed already; its arrays are then not looked at.
+    `request_id` is the one under which labels may come later, where there is one.
     """
 
     __slots__ = (
         "at",
         "failed",
         "inputs",
-        "matrices",
         "outputs",
         "refused",
         "request_id",
@@ -33,7 +29,6 @@ class Seen:
     def __init__(self, inputs: Any) -> None:
         self.inputs = inputs
         self.outputs: Any = None
-        self.matrices: dict[Group, Floats] | None = None
         self.failed = False
         self.refused = False
         self.request_id = ""

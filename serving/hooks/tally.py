@@ -108,18 +108,10 @@ class Tally:
         return model, service
 
     def _matrices(self, group: Group, batch: list[Seen], count: Count) -> Iterable[Floats]:
-        """The columns of one group: those that are there already, and those of the raw arrays."""
-        ready: list[Floats] = []
-        raw: list[Any] = []
-        for seen in batch:
-            if seen.matrices is not None and group in seen.matrices:
-                ready.append(seen.matrices[group])
-            else:
-                value = seen.inputs if group == "input" else seen.outputs
-                if value is not None:
-                    raw.append(value)
-        if ready:
-            yield np.concatenate(ready)
+        """The columns of one group, of the requests that are alike together."""
+        inputs = group == "input"
+        values = [seen.inputs if inputs else seen.outputs for seen in batch]
+        raw = [value for value in values if value is not None]
         for alike in self._alike(group, raw, count):
             yield self._matrix(group, alike, count)
 

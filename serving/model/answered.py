@@ -22,26 +22,25 @@ from .predictor import Arrays, Predictor
 class Answered:
     """What some rows were answered.
 
-    `outputs` are the model's own; `matrix` the columns of the inputs, None where there are none to
-    be had; `predictions` one a row, if they were asked for.
+    `outputs` are the model's own; `predictions` one a row, if they were asked for.
     """
 
-    __slots__ = ("_confidence", "_odd", "_oddities", "matrix", "outputs", "predictions")
+    __slots__ = ("_confidence", "_glance", "_odd", "_oddities", "outputs", "predictions")
 
     def __init__(
         self,
         outputs: Arrays,
         predictions: list[Answer],
-        matrix: Floats | None,
+        glance: Floats | None,
         confidence: Floats | None,
         oddities: Oddities,
     ) -> None:
         self.outputs = outputs
         self.predictions = predictions
-        self.matrix = matrix
+        self._glance = glance
         self._confidence = confidence
         self._oddities = oddities
-        odd = oddities.odd(matrix, confidence) if predictions else None
+        odd = oddities.odd(glance, confidence) if predictions else None
         # Nearly always nothing is: then no request of the batch need look again.
         self._odd = odd if odd is not None and np.logical_or.reduce(odd) else None
 
@@ -50,7 +49,7 @@ class Answered:
         """What is odd about the rows; the first row's `instance` is 0."""
         if self._odd is None or not self._odd.any():
             return []
-        return self._oddities.warnings(self.matrix, self._confidence)
+        return self._oddities.warnings(self._glance, self._confidence)
 
     def rows(self, start: int, stop: int) -> Answered:
         """Some of the rows."""
@@ -58,7 +57,7 @@ class Answered:
         found = Answered.__new__(Answered)
         found.outputs = {name: array[part] for name, array in self.outputs.items()}
         found.predictions = self.predictions[part]
-        found.matrix = None if self.matrix is None else self.matrix[part]
+        found._glance = None if self._glance is None else self._glance[part]
         found._confidence = None if self._confidence is None else self._confidence[part]
         found._oddities = self._oddities
         found._odd = None if self._odd is None else self._odd[part]
@@ -89,7 +88,9 @@ class Answering:
         self._columns = columns
         self._caught = caught
         self._answers = Answers(metadata, columns)
-        self._oddities = Oddities(metadata, low_confidence=low_confidence)
+        self._oddities = Oddities(
+            metadata, low_confidence=low_confidence, columns=columns.glanced("input")
+        )
         self._described = "input" in columns.groups
 
     def answer(self, arrays: Mapping[str, NDArray[Any]], explained: bool) -> Answered:
@@ -99,14 +100,14 @@ class Answering:
             return Answered(outputs, [], None, None, self._oddities)
         predictions = self._answers.predictions(outputs)
         confidence = self._answers.confidence(predictions)
-        return Answered(outputs, predictions, self._matrix(arrays), confidence, self._oddities)
+        return Answered(outputs, predictions, self._glance(arrays), confidence, self._oddities)
 
-    def _matrix(self, inputs: Mapping[str, NDArray[Any]]) -> Floats | None:
-        """Columns that the warnings need now, and the monitor later."""
+    def _glance(self, inputs: Mapping[str, NDArray[Any]]) -> Floats | None:
+        """The columns that the warnings are about; the monitor makes all of them, later."""
         if not self._described:
             return None
         try:
-            return self._columns.matrix("input", inputs)
+            return self._columns.glance("input", inputs)
         except Exception as error:
             self._caught("extract", error)
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,20 +86,27 @@ class Oddities:
     Args:
         metadata: with the reference.
         low_confidence: below it a prediction is reported (None: never).
+        columns: which of the reference's input columns the rows have (None: all).
         most: warnings a request at the most; the last one says how many more there were.
     """
 
     def __init__(
-        self, metadata: ModelMetadata, *, low_confidence: float | None, most: int = 50
+        self,
+        metadata: ModelMetadata,
+        *,
+        low_confidence: float | None,
+        columns: Sequence[int] | None = None,
+        most: int = 50,
     ) -> None:
-        columns = [each for each in metadata.reference.columns if each.group == "input"]
-        number = [each.kind == "number" and each.low is not None for each in columns]
-        self._names = [each.name for each in columns]
+        known = [each for each in metadata.reference.columns if each.group == "input"]
+        known = known if columns is None else [known[index] for index in columns]
+        number = [each.kind == "number" and each.low is not None for each in known]
+        self._names = [each.name for each in known]
         self._low = np.array(
-            [each.low if ok else -np.inf for each, ok in zip(columns, number, strict=True)], float
+            [each.low if ok else -np.inf for each, ok in zip(known, number, strict=True)], float
         )
         self._high = np.array(
-            [each.high if ok else np.inf for each, ok in zip(columns, number, strict=True)], float
+            [each.high if ok else np.inf for each, ok in zip(known, number, strict=True)], float
         )
         self._limit = low_confidence
         self._most = most

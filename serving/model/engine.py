@@ -53,7 +53,6 @@ class Engine(Watched):
     ) -> None:
         super().__init__(package, monitor)
         self._most = most
-        self._only = self._first if len(self.metadata.outputs) == 1 else None
         self.intake = Intake(
             self.metadata,
             preprocessings(self.metadata, self.columns),
@@ -90,7 +89,7 @@ class Engine(Watched):
             InputError: the arrays do not fit the signature; names `field` or the input.
         """
         fitting: Arrays = checked(arrays, self.metadata.inputs, self._most, field)
-        seen = self.monitor.before(fitting)
+        seen = self.monitor.before(bare(fitting))
         try:
             refuse_missing(fitting, self.metadata.inputs, field)
             answered = self._answer(fitting, explained)
@@ -100,12 +99,12 @@ class Engine(Watched):
         except Exception:
             self.monitor.after(seen, failed=True)
             raise
-        if answered.matrix is not None:
-            seen.matrices = {"input": answered.matrix}
-            # The hooks' copy of an array is needed only where no columns stand for it.
-            seen.inputs = None
-        # By name only where there are several: a bare array is counted quicker.
-        self.monitor.after(seen, answered.outputs[self._only] if self._only else answered.outputs)
+        self.monitor.after(seen, bare(answered.outputs))
         if request_id is not None:
             self.remember(request_id, answered.outputs, answered.predictions)
         return answered
+
+
+def bare(arrays: Arrays) -> Arrays | NDArray[Any]:
+    """The only array, if there is only one: what has no name is counted quicker."""
+    return next(iter(arrays.values())) if len(arrays) == 1 else arrays

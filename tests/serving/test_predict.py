@@ -170,7 +170,7 @@ def test_a_monitor_that_fails_fails_no_prediction(client, monkeypatch):
         raise MemoryError("no room")
 
     monkeypatch.setattr(session, "append", broken)
-    monkeypatch.setattr(client.engine.columns, "matrix", broken)
+    monkeypatch.setattr(client.engine.columns, "glance", broken)
     for _ in range(3):
         assert post(client, {"instances": [[0, 0, 0, 1]]}).status_code == 200
     failures = client.engine.monitor.fence.failures

@@ -142,6 +142,15 @@ def test_the_matrix_has_one_column_for_each_name(case: Case):
             assert (values == np.floor(values)).all()
 
 
+def test_a_glance_is_the_first_columns(case: Case):
+    fitted = case.fitted()
+    rows = case.batch(7)
+    glance, out = fitted.glance(rows), fitted.extract(rows)
+    assert 1 <= fitted.glanced <= out.shape[1]
+    assert glance.shape == (7, fitted.glanced)
+    assert glance.tobytes() == np.ascontiguousarray(out[:, : fitted.glanced]).tobytes()
+
+
 def test_settings_survive_json_and_compute_the_same_bits(case: Case):
     fitted = case.fitted()
     text = json.dumps(EXTRACTORS.encode(fitted), allow_nan=False)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import served
 
-from driftline.serving.hooks.columns import Columns
 from driftline.serving.hooks.seen import Seen
 from driftline.serving.hooks.tally import Tally
 from driftline.serving.series import Series
@@ -74,21 +73,6 @@ def test_mappings_tuples_lists_of_rows_and_single_rows_are_understood(tally):
         found.append(next(c for (series, _), c in counts.items() if series == MODEL))
     # Numbers written out by name pass through float64 and back; cells are the same all the same.
     assert all(each.cells.tolist() == found[0].cells.tolist() for each in found)
-
-
-def test_columns_that_somebody_computed_already_give_the_same_counts(tally):
-    row = served.rows(3, 6)
-    columns = Columns(METADATA)
-    ready = request(row)
-    ready.matrices = {
-        "input": columns.matrix("input", {"x": row}),
-        "output": columns.matrix("output", {"logits": row @ served.weights()}),
-    }
-    ready.inputs = ready.outputs = None
-    raw, _ = tally.count([request(row)])
-    done, _ = tally.count([ready])
-    for key, each in raw.items():
-        assert each == done[key]
 
 
 def test_what_does_not_fit_is_counted_as_unusable_and_the_rest_as_ever(tally):
