@@ -6,15 +6,12 @@ import json
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
+from extractor_cases import CASES, Case, same
 
-from driftline.metadata.errors import InputError, MetadataError, SettingError, UnknownKind
+from driftline.metadata.errors import InputError, MetadataError, UnknownKind
 from driftline.metadata.extract import (
     EXTRACTORS,
     Category,
@@ -26,76 +23,6 @@ from driftline.metadata.extract import (
     Tokens,
     Vector,
 )
-
-NAMES = tuple("abcdefghijklmnopqrstuvwxyz")
-
-
-@dataclass(frozen=True)
-class Case:
-    """An extractor, the shape of one row it takes, and the type of its values."""
-
-    extractor: object
-    row: tuple[int, ...]
-    dtype: str = "float64"
-    low: int = 0
-    high: int = 200
-
-    def batch(self, n: int, seed: int = 0) -> np.ndarray:
-        random = np.random.default_rng(seed)
-        shape = (n, *self.row)
-        if np.dtype(self.dtype).kind in "iu":
-            return random.integers(self.low, self.high, size=shape).astype(self.dtype)
-        return random.normal(size=shape).astype(self.dtype)
-
-    def fitted(self):
-        return self.extractor.fit(self.batch(200, seed=99))
-
-
-class Shares(Case):
-    """Rows of probabilities."""
-
-    def batch(self, n: int, seed: int = 0) -> np.ndarray:
-        rows = np.random.default_rng(seed).random((n, *self.row)) ** 3 + 1e-9
-        return rows / rows.sum(axis=1, keepdims=True)
-
-
-class Unit(Case):
-    """Values between 0 and 1."""
-
-    def batch(self, n: int, seed: int = 0) -> np.ndarray:
-        return np.random.default_rng(seed).random((n, *self.row))
-
-
-MIXED = (Number("x"), Number("y"), Number("z"), Category("c", ("red", "green")), Category("d"))
-
-CASES: dict[str, Case] = {
-    "image": Case(Image(), (3, 6, 5)),
-    "image nhwc": Case(Image(layout="NHWC"), (6, 5, 3), "float32"),
-    "image uint8": Case(Image(channels=1), (1, 4, 4), "uint8"),
-    "image bounds": Case(Image(channels=2, low=(0.0, -1.0), high=2.5), (2, 1, 3)),
-    "tabular": Case(Tabular(MIXED), (5,)),
-    "tabular numbers": Case(Tabular(("a", "b")), (2,), "float32"),
-    "tabular codes": Case(Tabular((Category("c", ("u", "v")),)), (1,), "int64", -1, 2),
-    "tokens": Case(Tokens(vocabulary=150, pad_id=0, unk_id=1), (12,), "int32"),
-    "tokens bare": Case(Tokens(buckets=0), (7,), "int64"),
-    "vector": Case(Vector(), (24,), "float32"),
-    "vector one": Case(Vector(projections=0, rank=1), (1,)),
-    "classification": Case(Classification(NAMES[:3]), (3,), "float32"),
-    "classification many": Case(Classification(NAMES, temperature=1.7), (26,)),
-    "classification probabilities": Shares(
-        Classification(NAMES[:4], head="probabilities", temperature=0.8), (4,)
-    ),
-    "classification sigmoid": Case(Classification(("no", "yes"), head="sigmoid"), (1,)),
-    "classification sigmoid_probability": Unit(
-        Classification(("no", "yes"), head="sigmoid_probability", temperature=2.0), (1,)
-    ),
-    "classification multilabel": Case(Classification(NAMES[:5], head="multilabel"), (5,)),
-    "classification multilabel_probability": Unit(
-        Classification(NAMES[:2], head="multilabel_probability"), (2,)
-    ),
-    "regression": Case(Regression(("price", "days")), (2,)),
-    "regression one": Case(Regression(), (1,)),
-}
 
 
 @pytest.fixture(params=CASES, name="case")
@@ -109,10 +36,6 @@ def _quiet():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
-
-
-def same(a: np.ndarray, b: np.ndarray) -> bool:
-    return a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 def test_every_registered_kind_has_a_case():
@@ -269,39 +192,3 @@ def test_a_second_class_of_a_kind_is_refused(kind: str):
     with pytest.raises(UnknownKind, match=holder.__qualname__):
         EXTRACTORS.register(type("Other", (), {"kind": kind}))
     assert EXTRACTORS.get(kind) is holder
-
-
-FITTED = {name: case.fitted() for name, case in CASES.items()}
-FLOATS = [name for name, case in CASES.items() if np.dtype(case.dtype).kind == "f"]
-HOSTILE = st.sampled_from(
-    [np.nan, np.inf, -np.inf, 1e308, -1e308, 1.7e308, 5e-324, -5e-324, 0.0, -0.0, 1e-308, 1e16]
-) | st.floats(allow_nan=True, allow_infinity=True, width=64)
-
-
-@pytest.mark.parametrize("name", FLOATS)
-@settings(max_examples=40, deadline=None)
-@given(data=st.data())
-def test_hostile_floats_touch_only_their_own_row(name: str, data: st.DataObject):
-    """No value of any size warns, fails, or changes another row's result."""
-    case, fitted = CASES[name], FITTED[name]
-    bad = data.draw(hnp.arrays(np.float64, (2, *case.row), elements=HOSTILE))
-    good = case.batch(3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        out = fitted.extract(np.concatenate([good.astype(np.float64), bad]))
-        assert same(out[:3], fitted.extract(good.astype(np.float64)))
-        assert same(out[3:], fitted.extract(bad))
-
-
-@pytest.mark.parametrize("name", FLOATS)
-@pytest.mark.parametrize("value", [np.nan, np.inf, 1e308])
-def test_fitting_on_hostile_rows_leaves_settings_that_json_can_hold(name: str, value: float):
-    case = CASES[name]
-    rows = case.batch(200).astype(np.float64)
-    rows[::10] = value
-    try:
-        fitted = case.extractor.fit(rows)
-    except (InputError, SettingError):
-        return
-    text = json.dumps(EXTRACTORS.encode(fitted), allow_nan=False)
-    assert EXTRACTORS.decode(json.loads(text), "extractor") == fitted
