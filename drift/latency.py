@@ -2,7 +2,7 @@
 
 Timings depend on the machine, so what is usual is the package's where the service runs on a
 machine of the same kind and requests are single rows as they were there, else the service's own
-first stable stretch. Both are counts over the fixed `LATENCY_EDGES`, and so is the window.
+first stable stretch. Of several replicas whichever judges, the baseline is one and the same. Both are counts over the fixed `LATENCY_EDGES`, and so is the window.
 """
 
 from __future__ import annotations
@@ -75,15 +75,19 @@ def choose(
     host: str,
     rows: float,
     before: Usual | None = None,
+    held: bool = False,
 ) -> tuple[Usual | None, str]:
     """The baseline, and why it is not the package's (``""`` where it is).
 
     Args:
         package: the package's timings.
         buckets: start of each time bucket → counts over the latency cells; the last is unfinished.
-        host: fingerprint of the serving machine.
+        host: fingerprint of the machine that judges; replicas may run on others.
         rows: rows a request in the window has on average.
-        before: the baseline so far. The service's own is kept as long as the machine is the same.
+        before: the baseline so far. The service's own is kept, whichever replica judges. The
+            package's gives way where one judges whose machine is another, and not before there is
+            a stretch to take its place.
+        held: latency is called regressed just now; what is slow becomes no baseline.
     """
     if package is None:
         reason = "the package holds no timings"
@@ -93,13 +97,17 @@ def choose(
         reason = "the package was timed on another kind of machine"
     elif rows > ROWS:
         reason = f"the package was timed on single rows, requests have {rows:.3g} on average"
-    elif before is not None and before.source == "service" and before.host == host:
-        reason = "requests had several rows before"
+    elif before is not None and before.source == "service":
+        reason = "the service's own was chosen before"
     else:
         return Usual(source="package", counts=package.counts, host=host, p95=package.p95), ""
-    if before is not None and before.source == "service" and before.host == host:
+    if before is not None and before.source == "service":
         return before, reason
-    return first_stable(buckets, host), reason
+    moved = before is not None and package is not None and package.host != host and rows <= ROWS
+    if moved:
+        reason = "replicas run on other kinds of machine than the package was timed on"
+    own = None if held and moved else first_stable(buckets, host)
+    return (before if own is None and moved else own), reason
 
 
 def first_stable(buckets: Mapping[int, Cells], host: str) -> Usual | None:

@@ -36,13 +36,24 @@ def latency_of(
     host: str,
     thresholds: Thresholds,
     before: Latency,
+    learns: bool = True,
 ) -> Latency:
-    """The latencies of the service's `buckets`, on a machine of the kind `host`."""
+    """The latencies of the service's `buckets`, on a machine of the kind `host`.
+
+    Where it `learns`, a stable stretch of these buckets may become the baseline.
+    """
     cells = {start: counts.of("latency").tolist() for start, counts in buckets.items()}
     requests = sum(requests_in(each) for each in buckets.values())
     predictions = sum(group_rows(each, "output") for each in buckets.values())
     rows = predictions / requests if requests else 1.0
-    usual, reason = choose(metadata.latency, cells, host=host, rows=rows, before=before.usual)
+    usual, reason = choose(
+        metadata.latency,
+        cells if learns else {},
+        host=host,
+        rows=rows,
+        before=before.usual,
+        held=before.regressed,
+    )
     if usual is None:
         return Latency(reason=f"{reason}; a stable stretch of requests is still to come")
     return latency(usual, cells, width=width, reason=reason, thresholds=thresholds, previous=before)
