@@ -7,6 +7,8 @@ import threading
 import time
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from driftline.metadata.counts import Counts
 from driftline.metadata.errors import StoreError
 from driftline.metadata.host import host_fingerprint
@@ -99,12 +101,12 @@ class Evaluator:
             return
         began = time.monotonic()
         facts = self._read(now)
-        if facts.key != self._key or now - self._written >= HEARTBEAT:
+        if facts.key != self._key or not 0 <= now - self._written < HEARTBEAT:
             if not self._judge(facts, now, lease):
                 self._lease = None
                 return
             self._took = time.monotonic() - began
-        if now - self._pruned >= PRUNE_SECONDS:
+        if not 0 <= now - self._pruned < PRUNE_SECONDS:
             self._pruned = now
             for series, span in self._series.keep.items():
                 self._store.prune(series, int(now) - span - SLOW_BUCKET)
@@ -121,10 +123,15 @@ class Evaluator:
             now=now,
             caught=self._caught,
         )
+        tells = self._tells(standing, before)
+        last = before.told if before else 0
+        # It grows even where the clock steps back: what does not is taken for told already.
+        standing = replace(standing, told=max(last + 1, standing.at) if tells else last)
         name = self._series.lease
         if not self._store.put(self._series.verdict, encode(standing), lease=lease, name=name):
             return False
-        self._tell_timeline(standing, before, lease)
+        if tells:
+            self._tell_timeline(standing, lease)
         self._key, self._written, self._standing = facts.key, now, standing
         return True
 
@@ -157,21 +164,23 @@ class Evaluator:
             self._standing = decode(found[1]) if found else None
         return self._standing
 
-    def _tell_timeline(self, standing: Standing, before: Standing | None, lease: Lease) -> None:
+    def _tells(self, standing: Standing, before: Standing | None) -> bool:
+        """Whether the timeline gets an entry: once a bucket, and with each change of state."""
         bucket = standing.at // self._series.bucket
         same = before is not None and before.verdict.state == standing.verdict.state
-        if bucket == self._told and same:
-            return
+        return bucket != self._told or not same
+
+    def _tell_timeline(self, standing: Standing, lease: Lease) -> None:
         self._store.append(
             self._series.timeline,
             [Point.of(standing).encoded()],
             keep=KEEP,
             source="evaluator",
-            sequence=standing.at,
+            sequence=standing.told,
             lease=lease,
             name=self._series.lease,
         )
-        self._told = bucket
+        self._told = standing.at // self._series.bucket
 
     def _forget(self) -> None:
         """Nothing is known of what was written: another may have written since."""

@@ -37,7 +37,8 @@ class Facts:
     """What one evaluation was made of.
 
     `feedback` maps the start of an hour to how many predictions the labels that came in it found
-    (right, wrong); `host` is the fingerprint of the machine.
+    (right, wrong); `host` is the fingerprint of the machine. Of the past nothing is learned: there
+    `learns` is false, and no stretch of it becomes a baseline.
     """
 
     fast: Mapping[int, Counts]
@@ -46,6 +47,7 @@ class Facts:
     counters: Mapping[str, float]
     feedback: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     host: str = ""
+    learns: bool = True
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -65,11 +67,13 @@ def stand(
     thresholds: Thresholds,
     before: Standing | None,
     now: float,
+    performance: Performance | None = None,
     caught: Caught = noted,
 ) -> Standing:
     """How things stand at `now`; pure, so the same counts give the same standing in any worker.
 
     A part beside the verdict that fails stays as it was `before`, and `caught` is told of it.
+    `performance` is what was said of that, where it is not to be that of `before`.
     """
     ring = Ring.of(series.bucket, facts.fast)
     slow = Ring.of(SLOW_BUCKET, facts.slow) if facts.slow else None
@@ -80,6 +84,7 @@ def stand(
         previous=before.verdict if before else None,
         slow=slow,
     )
+    last = performance or (before.performance if before else Performance())
     service = SERVICE.zeros()
     for each in facts.service.values():
         service = service + each
@@ -89,7 +94,7 @@ def stand(
         width=series.bucket,
         verdict=verdict,
         service=Service.of(service, usual_share(metadata, thresholds.low_confidence)),
-        performance=_performance(metadata, facts, ring, verdict, thresholds, before, caught),
+        performance=_performance(metadata, facts, ring, verdict, thresholds, last, caught),
         total=int(facts.counters.get("requests", 0)),
         dropped={
             name: int(value)
@@ -105,10 +110,9 @@ def _performance(
     ring: Ring,
     verdict: Verdict,
     thresholds: Thresholds,
-    before: Standing | None,
+    last: Performance,
     caught: Caught,
 ) -> Performance:
-    last = before.performance if before else Performance()
     width = ring.width
 
     # Each for itself: labels that cannot be judged must not silence the verdict on drift.
@@ -125,6 +129,7 @@ def _performance(
             lambda: latency_of(
                 metadata, facts.service,
                 width=width, host=facts.host, thresholds=thresholds, before=last.latency,
+                learns=facts.learns,
             ),
             last.latency,
         ),

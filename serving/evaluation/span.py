@@ -7,16 +7,20 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from driftline.drift.latency import Latency
 from driftline.drift.thresholds import kept_by
 from driftline.metadata.counts import Counts
 from driftline.metadata.errors import InputError
+from driftline.metadata.host import host_fingerprint
 from driftline.metadata.schema import ModelMetadata
 from driftline.metadata.thresholds import Thresholds
 
+from ..feedback.joining import LABELS, pairs
 from ..series import SLOW_BUCKET, Series
 from ..service_signals import SERVICE
 from ..stores.store import Store
 from .judging import Facts, stand
+from .performance import Performance
 from .standing import Standing
 from .times import unix
 
@@ -64,7 +68,9 @@ class Span:
         """How things stood by these buckets alone; only the totals are of the `latest` standing.
 
         What a state was before the span plays no part, so one that held on from an older alarm
-        is not repeated here.
+        is not repeated here. Whole hours within it are judged beside its minutes, as they are
+        now. Latency is compared with the baseline of the `latest` standing, never with a stretch
+        of the span itself; labels are those that came in the hours that the span touches.
 
         Raises:
             StoreError: the counts cannot be read just now.
@@ -75,7 +81,16 @@ class Span:
             own.model(self.width), layout, self.since, self.until
         )
         service = store.read(own.service(self.width), SERVICE, self.since, self.until)
-        facts = Facts(found, {}, service, {}, host="")
+        usual = latest.performance.latency.usual if latest else None
+        facts = Facts(
+            found,
+            self._hours(series, store, metadata, now),
+            service,
+            {},
+            self._labels(series, store),
+            host=usual.host if usual else host_fingerprint(),
+            learns=False,
+        )
         told = stand(
             metadata,
             own,
@@ -83,6 +98,7 @@ class Span:
             thresholds=kept_by(thresholds, self.width),
             before=None,
             now=now,
+            performance=Performance(latency=Latency(usual=usual)),
         )
         begun = told.verdict.onset or told.verdict.window_from or self.since
         return replace(
@@ -91,3 +107,19 @@ class Span:
             total=latest.total if latest else 0,
             dropped=latest.dropped if latest else {},
         )
+
+    def _hours(
+        self, series: Series, store: Store, metadata: ModelMetadata, now: float
+    ) -> Mapping[int, Counts]:
+        """The slow ring's buckets that lie wholly within a span of the fast one's."""
+        if self.width == SLOW_BUCKET:
+            return {}
+        first = -(-self.since // SLOW_BUCKET) * SLOW_BUCKET
+        # The hour that is not over yet has nothing beyond now.
+        last = self.until if self.until > int(now) else self.until // SLOW_BUCKET * SLOW_BUCKET
+        layout = metadata.reference.layout
+        return store.read(series.model(SLOW_BUCKET), layout, first, last) if first < last else {}
+
+    def _labels(self, series: Series, store: Store) -> dict[int, tuple[int, int]]:
+        first = self.since // SLOW_BUCKET * SLOW_BUCKET
+        return pairs(store.read(series.labels, LABELS, first, self.until))

@@ -58,7 +58,7 @@ class Standing(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     `at` is when it was written, `since` since when the state holds (the onset, where there is
     one), `width` the seconds of a bucket, `total` the requests ever counted, `dropped` what could
-    not be counted, by kind.
+    not be counted, by kind, `told` the number of the timeline's last entry, which only grows.
     """
 
     at: int
@@ -69,6 +69,7 @@ class Standing(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     performance: Performance = Performance()
     total: int = 0
     dropped: dict[str, int] = {}
+    told: int = 0
 
 
 def encode(standing: Standing) -> bytes:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 import pytest
 import served
+from msgspec.structs import replace
 
+from driftline.drift.latency import Latency, Usual
 from driftline.metadata.errors import StoreError
+from driftline.metadata.host import host_fingerprint
+from driftline.metadata.quality import LATENCY_EDGES, LatencyBaseline, Quality
 from driftline.serving.evaluation.span import Span
+from driftline.serving.evaluation.standing import decode, encode
 from driftline.serving.evaluation.times import iso
+from driftline.serving.feedback.joining import Joined
+from driftline.serving.hooks.columns import Columns
 from driftline.serving.series import Series
 from driftline.serving.service_signals import SERVICE, requests_matrix
+from driftline.serving.stores.memory import MemoryStore
 from driftline.serving.stores.store import Delta
 
 SERIES = Series("toy/1/x", 60)
@@ -131,3 +140,72 @@ def test_while_the_store_is_away_a_span_cannot_be_told(past, monkeypatch):
     monkeypatch.setattr(past.engine.monitor.session.store, "read", away)
     answer = past.get("/drift", query_string={"from": iso(past.begun)})
     assert (answer.status_code, answer.get_json()["error"]["code"]) == (503, "state_unavailable")
+
+
+@pytest.fixture
+def timed(client_of, tmp_path):
+    """A client of a package with quality and timings of this machine; an hour of its past was
+    quick and right, but for the last ten minutes, which were slow."""
+    quality = Quality(rows=2_000, accuracy=0.9)
+    timings = np.random.default_rng(7).lognormal(np.log(0.002), 0.2, 200)
+    cells = np.bincount(np.searchsorted(LATENCY_EDGES, timings, side="right"), minlength=65)
+    p50, p95, p99 = np.quantile(timings, [0.5, 0.95, 0.99]).tolist()
+    latency = LatencyBaseline(
+        p50=p50, p95=p95, p99=p99, calls=200,
+        edges=LATENCY_EDGES, counts=tuple(cells.tolist()), host=host_fingerprint(),
+    )  # fmt: skip
+    client = client_of(package=served.package(tmp_path / "p", quality=quality, latency=latency))
+    session = client.engine.monitor.session
+    session._judge.stop()
+    series, now = session.plan.series, int(time.time()) // 60 * 60
+    random, deltas = np.random.default_rng(8), []
+    for minute in range(50):
+        seconds = random.lognormal(np.log(0.002), 0.2, 60) * (20 if minute >= 40 else 1)
+        took = SERVICE.count("service", requests_matrix(seconds, seconds * 0, 200.0))
+        at = now - 3_000 + 60 * minute
+        for width in (60, 3600):
+            deltas.append(Delta(series.service(width), at // width * width, took))
+    session.store.add("test", 1, deltas, {})
+    client.begun = now - 3_000
+    return client
+
+
+def test_the_past_is_compared_with_the_package_and_never_with_itself(timed):
+    slow, quick = over(timed, 2_400, 3_000)["latency"], over(timed, 0, 2_400)["latency"]
+    assert (slow["baseline"]["source"], slow["regressed"], slow["reason"]) == ("package", True, "")
+    assert (quick["baseline"]["source"], quick["regressed"]) == ("package", False)
+
+
+def test_the_past_is_compared_with_the_baseline_of_now_where_the_service_has_its_own(timed):
+    session = timed.engine.monitor.session
+    elsewhere = Usual(source="service", counts=(60, *(0 for _ in LATENCY_EDGES)), host="elsewhere")
+    session.evaluator.turn(time.time())
+    series = session.plan.series
+    found = decode(session.store.get(series.verdict)[1])
+    performance = replace(found.performance, latency=Latency(usual=elsewhere))
+    session.store.put(series.verdict, encode(replace(found, performance=performance)))
+    told = over(timed, 0, 2_400)["latency"]
+    assert (told["baseline"]["source"], told["baseline"]["host"]) == ("service", "elsewhere")
+
+
+def test_labels_that_came_in_the_hours_of_the_span_are_told(timed):
+    session = timed.engine.monitor.session
+    joined = Joined(request_id="a", status="joined", right=30, wrong=4)
+    session.labelled([joined])
+    session.flush()
+    labelled = over(timed, 0)["accuracy"]["labelled"]
+    assert (labelled["rows"], labelled["packaged"]) == (34, pytest.approx(0.9, abs=0.001))
+
+
+def test_whole_hours_within_a_span_of_minutes_are_judged_beside_them():
+    """Those that begin or end outside of it hold other counts too."""
+    store, series = MemoryStore(), Series("toy/1/x", 1800)
+    metadata = served.metadata()
+    layout = metadata.reference.layout
+    rows = served.rows(10, 1)
+    counts = layout.count("input", Columns(metadata).matrix("input", {"x": rows}))
+    hour = NOW // 3600 * 3600 - 36_000
+    store.add("t", 1, [Delta(series.model(3600), hour + 3600 * at, counts) for at in range(5)], {})
+    span = Span.of(iso(hour + 1800), iso(hour + 4 * 3600 + 1800), series, NOW)
+    assert span.width == 1800
+    assert list(span._hours(series, store, metadata, NOW)) == [hour + 3600 * at for at in (1, 2, 3)]

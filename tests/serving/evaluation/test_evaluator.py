@@ -210,3 +210,18 @@ def test_a_part_that_fails_is_told_and_stops_no_other(store, clock, monkeypatch)
     one.turn(clock.now)
     assert standing(store).verdict.state == "drift"
     assert caught == [("latency", ValueError), ("harm", ValueError)]
+
+
+def test_a_clock_that_steps_back_loses_no_entry_and_no_renewal(store, clock):
+    one = evaluator(store)
+    traffic(store, clock.now)
+    one.turn(clock.now)
+    clock.now -= 1_800
+    one.turn(clock.now)  # nothing is new, and the document would be renewed in half an hour
+    assert standing(store).at == int(clock.now)
+    for minute in range(3):
+        clock.now += 60
+        traffic(store, clock.now, seed=minute)
+        evaluator(store, "a").turn(clock.now)
+    told = points(store.entries(SERIES.timeline, 0, 100))
+    assert [each.at - START for each in told] == [0, -1_800, -1_740, -1_680, -1_620]
