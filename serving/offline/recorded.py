@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftline.metadata.errors import InputError, SettingError
-from driftline.metadata.extract import Tabular
+from driftline.metadata.extract import Category, Number, Tabular
+from driftline.metadata.preprocess import TablePreprocessing
 from driftline.metadata.schema import ModelMetadata
 from driftline.metadata.signals import Floats
 
@@ -23,6 +24,7 @@ from ..model.preprocessing import preprocessings
 
 Arrays = dict[str, NDArray[Any]]
 Row = dict[str, Any]
+Field = Number | Category
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -43,8 +45,8 @@ def read(path: str, metadata: ModelMetadata, time_column: str | None = None) -> 
     - npz: arrays by the names of inputs, and of outputs where they were recorded; all of one
       length. A model with one input may have it under ``inputs``, one output under ``outputs``.
     - npy: the batch of the only input.
-    - csv, parquet: a table by column name, for a model that takes a table; words as they are,
-      an empty cell is a missing value.
+    - csv, parquet: a table by column name, for a model that takes a table; in a csv a cell is a
+      number or a word as its field's vocabulary has it, an empty one a missing value.
 
     `time_column` names the array or column with Unix seconds or ISO 8601 times.
 
@@ -134,41 +136,48 @@ def _parquet(path: str) -> list[Row]:
 
 
 def _matrix(rows: list[Row], metadata: ModelMetadata) -> Arrays:
-    """The only input as a matrix; cells that are no numbers where numbers belong are kept as such
-    and counted, as the service would count them."""
+    """The only input as a matrix, made as the service makes it: by the preprocessing that was
+    declared, else as the table that the input is described as. There cells that are no numbers
+    where numbers belong are kept as such and counted."""
     if len(metadata.inputs) != 1:
         raise InputError("file", "a table is for models with one input; write an .npz")
     name, columns = metadata.inputs[0].name, Columns(metadata)
     for source, extractor in columns.part("input"):
-        if source == name and isinstance(extractor, Tabular):
-            known = {field.name: field.column_kind for field in extractor.fields}
-            absent = [field for field in known if field not in rows[0]]
-            if absent:
-                there = ", ".join(rows[0])
-                raise InputError(absent[0], f"is no column of the file, which has {there}")
-            words = {f.name for f in extractor.fields if getattr(f, "vocabulary", ())}
-            chosen = [
-                {field: _value(row[field], field in words) for field in known} for row in rows
-            ]
-            return {name: extractor.encode(chosen, strict=False)}
+        if source == name and isinstance(extractor, Tabular) and name not in metadata.preprocessing:
+            return {name: extractor.encode(_chosen(rows, extractor.fields), strict=False)}
     found = preprocessings(metadata, columns).get(name)
     if found is None or found.form != "row":
         raise InputError("file", f"the model's input {name!r} is no table; write an .npz")
-    plain = [{field: _value(cell, False) for field, cell in row.items()} for row in rows]
+    if isinstance(found, TablePreprocessing):
+        return {name: found.batch(_chosen(rows, found.fields))}
+    plain = [{field: _value(cell, None) for field, cell in row.items()} for row in rows]
     return {name: found.batch(plain)}
 
 
-def _value(cell: Any, word: bool) -> Any:
+def _chosen(rows: list[Row], fields: Sequence[Field]) -> list[Row]:
+    """The fields of each row, as the values that they are."""
+    for field in fields:
+        if field.name not in rows[0]:
+            there = ", ".join(rows[0])
+            raise InputError(field.name, f"is no column of the file, which has {there}")
+    return [{field.name: _value(row[field.name], field) for field in fields} for row in rows]
+
+
+def _value(cell: Any, field: Field | None) -> Any:
+    """The value that `cell` is a text of; of a category one of its vocabulary, if it can be."""
     if not isinstance(cell, str):
         return cell
     if not cell.strip():
         return None
-    if word:
+    vocabulary = field.vocabulary if isinstance(field, Category) else ()
+    if vocabulary and (cell in vocabulary or all(isinstance(word, str) for word in vocabulary)):
         return cell
-    try:
-        return float(cell)
-    except ValueError:
-        return cell
+    for number in (int, float):
+        try:
+            return number(cell)
+        except ValueError:
+            continue
+    return cell
 
 
 def _times(given: Sequence[Any], name: str) -> Floats:
