@@ -11,12 +11,14 @@ from msgspec import Meta, Struct
 from driftline.metadata.errors import InputError
 
 from ..feedback.joining import MOST_ID, Joined, plain
-from .context import reply, watched
+from .context import limited, reply, watched
 from .errors import Refused
 
 blueprint = Blueprint("feedback", __name__)
 
 MOST_ITEMS = 10_000
+# An application around these routes need not have a limit of its own.
+MOST_BODY = 16 * 2**20
 
 
 class Item(Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,6 +45,7 @@ def feedback() -> Response:
     claims = watched().claims
     if not claims.judged:
         raise Refused(409, "not_judged", "this model's predictions cannot be compared with labels")
+    limited(MOST_BODY)
     try:
         body = _decode(request.get_data(cache=False))
     except msgspec.ValidationError as problem:

@@ -141,3 +141,26 @@ def test_neither_mindspore_nor_gunicorn_is_imported(build):
 def test_an_empty_token_is_refused_and_does_not_open_the_routes(package):
     with pytest.raises(SettingError, match="token: is empty"):
         Driftline(package=package, token="")
+
+
+def test_a_body_without_end_is_refused_where_the_application_has_no_limit(package):
+    """Flask's own default is none; every route that reads a body has its own."""
+    app = Flask("unlimited")
+    assert app.config["MAX_CONTENT_LENGTH"] is None
+    driftline = Driftline(app, package=package)
+    client, most = app.test_client(), 16 * 2**20
+    try:
+        read = {
+            f"/driftline{path}"
+            for rule in app.url_map.iter_rules()
+            if "POST" in rule.methods
+            for path in [rule.rule.removeprefix("/driftline").replace("<alert_id>", "a")]
+        }
+        assert "/driftline/feedback" in read
+        for path in read:
+            answer = client.post(path, data=b" " * (most + 1), content_type="application/json")
+            assert answer.status_code == 413, path
+        allowed = client.post("/driftline/feedback", data=b" " * 1000)
+        assert allowed.status_code == 400
+    finally:
+        driftline.monitor.close()
