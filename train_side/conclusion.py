@@ -134,6 +134,20 @@ def _training(ended: Ended, stats: DataStatistics, *, rows: int, ranks: int) -> 
     rate = rows / health.seconds if health.seconds > 0 else None
     health = replace(health, rows_seen=rows, rows_per_second=rate, ranks=ranks)
     seen = ended.monitored
+    if seen is not None and seen.steps > health.steps:
+        # The run had lives before this one, of which only the monitor knows.
+        health = replace(
+            health,
+            steps=seen.steps,
+            epochs=seen.epochs,
+            seconds=seen.seconds,
+            rows_seen=seen.rows_seen,
+            best_loss=seen.best_loss,
+            loss_by_epoch=seen.loss_by_epoch,
+            loss_sd_by_epoch=seen.loss_sd_by_epoch,
+            finite=health.finite and seen.finite,
+            rows_per_second=seen.rows_per_second,
+        )
     if seen is not None:
         health = replace(
             health,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .fence import Fence
 from .journal import Journal
-from .point import EpochEnd, Metric, Notice, Point, Sample, stamp
+from .point import EpochEnd, Metric, Notice, Point, Sample, Saved, Source, stamp
 from .policies import DEFAULT, Policies, Training
 from .probes.probe import Gauge
 from .record import Record
@@ -41,6 +41,8 @@ class Desk:
         self.record = record
         self.fence = Fence()
         self.cpu = 0.0  # seconds of processor time used here and by the sinks' threads
+        self.first: Task | None = None  # comes before everything else, and is charged to nobody
+        self._free = 0.0
         self._journal = journal
         self._episodes = [Episode(rule) for rule in watching.rules]
         self._policies = watching.policies
@@ -52,6 +54,11 @@ class Desk:
 
     def handle(self, batch: list[Item]) -> None:
         """Takes all in, and brings what is new to journal and sinks."""
+        if self.first is not None:
+            first, self.first = self.first, None
+            began = time.thread_time()
+            self.fence.call("restoring", first)
+            self._free += time.thread_time() - began
         for item in batch:
             self.fence.call(type(item).__name__, self._take, item)
         self._read_gauges()
@@ -60,13 +67,22 @@ class Desk:
         self._points, self._notices = [], []
         for sink in self._sinks:
             self.fence.call(sink.kind, sink.write, points, notices)
-        self.cpu = time.thread_time() + sum(sink.cpu for sink in self._sinks)
+        self.cpu = time.thread_time() - self._free + sum(sink.cpu for sink in self._sinks)
 
     def tell(self, notice: Notice) -> None:
         """Writes an event down."""
         self.record.add_notice(notice)
         self._journal.append(notice)
         self._notices.append(notice)
+
+    def checkpoint(self, path: str, step: int) -> None:
+        """Writes down that the training saved a checkpoint."""
+        loss = self.record.last("loss_smoothed")
+        self.record.add_checkpoint(path, step, loss)
+        finite = loss is not None and math.isfinite(loss)
+        self._journal.append(
+            Saved(time=stamp(time.time()), step=step, path=path, loss=loss if finite else None)
+        )
 
     def _notice(self, notice: Notice) -> None:
         """Writes an event down, and does what its rule's policies say."""
@@ -78,11 +94,12 @@ class Desk:
         if isinstance(item, Sample):
             values = self.record.add(item)
             values["epoch"] = float(item.epoch)
-            self._point(item.step, item.time, values)
+            rows = self.record.rows_before + item.rows_seen
+            self._point(item.step, item.time, values, rows=rows)
             self._ask(View(values, self.record), item.step, item.time)
         elif isinstance(item, Metric):
             self.record.add_metric(item.name, item.value)
-            self._point(item.step, item.time, {item.name: item.value})
+            self._point(item.step, item.time, {item.name: item.value}, "metric")
             self._ask(View({item.name: item.value}, self.record), item.step, item.time)
         elif isinstance(item, EpochEnd):
             self._epoch(item)
@@ -100,8 +117,7 @@ class Desk:
             if spread.count > 1:
                 values[f"epoch_{name}"] = spread.mean
                 values[f"epoch_{name}_range"] = spread.high - spread.low
-        if values:
-            self._point(item.step, item.time, values)
+        self._point(item.step, item.time, values, "epoch", epoch=item.epoch)
         self._ask(View({}, self.record, epoch), item.step, item.time)
 
     def _read_gauges(self) -> None:
@@ -117,13 +133,25 @@ class Desk:
         if hot:
             values["hottest_celsius"] = max(hot)
         self.record.add_gauges(values)
-        self._point(self.record.step, time.time(), values)
+        self._point(self.record.step, time.time(), values, "gauge")
         self._ask(View(values, self.record), self.record.step, time.time())
 
-    def _point(self, step: int, when: float, values: Mapping[str, float]) -> None:
+    def _point(
+        self,
+        step: int,
+        when: float,
+        values: Mapping[str, float],
+        source: Source = "step",
+        *,
+        rows: int = 0,
+        epoch: int = 0,
+    ) -> None:
         shown = {name: value if math.isfinite(value) else None for name, value in values.items()}
-        self._journal.append(Point(time=stamp(when), step=step, values=shown))
-        self._points.append(Values(step, when, values))
+        self._journal.append(
+            Point(time=stamp(when), step=step, values=shown, source=source, rows=rows, epoch=epoch)
+        )
+        if values:
+            self._points.append(Values(step, when, values))
 
     def _ask(self, view: View, step: int, when: float) -> None:
         for episode in self._episodes:

@@ -51,6 +51,7 @@ def report_on(
         curve=fit_loss_curve(*session.record.losses.series()),
         look_back=looked,
         board=boards[0].url if boards else None,
+        unseen=session.overflows.unseen,
         notes=_notes(session),
     )
     path = write_report(ending)
@@ -99,6 +100,9 @@ def _notes(session: Session) -> list[str]:
         notes.append(f"{worker.dropped} points were dropped because the queue was full.")
     if journal.lost:
         notes.append(f"{journal.lost} entries of the journal could not be written.")
+    if session.overflows.unseen:
+        unseen = session.overflows.unseen
+        notes.append(f"{unseen} steps were not asked whether they were skipped on overflow.")
     if session.record.unlisted:
         notes.append(f"{session.record.unlisted} values had a name beyond the 500th.")
     failures = {**session.fence.failures, **session.desk.fence.failures}

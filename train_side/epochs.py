@@ -71,6 +71,10 @@ class EpochTable:
         self._open = None
         return epoch
 
+    def broke(self) -> None:
+        """The epoch that runs will not end: what goes on begins it anew."""
+        self._open = None
+
     def _current(self) -> Epoch:
         if self._open is None:
             self._open = Epoch(self.count + 1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from driftline.metadata.quality import Health
@@ -23,18 +21,19 @@ def health_of(
     finite: bool | None = None,
     ranks: int = 1,
 ) -> Health:
-    """The fingerprint of the run so far, other ranks' share included; of the last 100 events."""
+    """The fingerprint of the run so far, over all its lives, with other ranks' share and the last
+    100 events."""
     import mindspore as ms
 
     record = session.record
-    rows = session.clock.rows + session.others_rows
-    seconds = time.monotonic() - session.began
+    rows = session.rows + session.others_rows
+    seconds = session.seconds
     seed = ms.get_seed()
     epochs = [epoch for epoch in record.epochs.closed if epoch.loss.count]
     scale = record.last("loss_scale")
     seen = finite is not False and record.losses.finite
     return Health(
-        steps=session.steps,
+        steps=session.last_step,
         epochs=record.epochs.count,
         seconds=seconds,
         rows_seen=rows or None,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from .fence import Fence
 from .loop_training import LoopTraining
 from .plan import Plan
+from .record import Record
 
 
 class Loop:
@@ -16,10 +18,18 @@ class Loop:
     Nothing is converted on steps that are not sampled, and no error of its own is raised.
     """
 
-    def __init__(self, plan: Plan, *, network: Any, optimizer: Any, again: bool = False) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        network: Any,
+        optimizer: Any,
+        again: bool = False,
+        past: Record | None = None,
+    ) -> None:
         self._fence = Fence()
         self.training = self._fence.call(
-            "begin", LoopTraining, plan, network, optimizer, again=again
+            "begin", LoopTraining, plan, network, optimizer, again=again, past=past
         )
 
     @property
@@ -54,6 +64,11 @@ class Loop:
         """Tells that an epoch has ended, with metrics by name."""
         if self.training is not None:
             self._fence.call("epoch", self.training.epoch, metrics)
+
+    def checkpoint(self, path: Path | str) -> None:
+        """Tells that the loop has saved a checkpoint of the step that ran last."""
+        if self.training is not None:
+            self._fence.call("checkpoint", self.training.checkpoint, str(path))
 
     def add_metric(self, name: str, value: float) -> None:
         """Adds a value by name, at the step that ran last."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from driftline.metadata.quality import Health
@@ -15,6 +16,7 @@ from .obeying import obeyed
 from .plan import Plan, about
 from .probes.probe import Gradients, Step
 from .ranks import rank_and_size
+from .record import Record
 from .snapshot import Snapshots
 
 log = logging.getLogger("driftline")
@@ -23,15 +25,17 @@ log = logging.getLogger("driftline")
 class LoopTraining:
     """Seen from the ends of its steps: the next one is taken to begin where the last one ended."""
 
-    def __init__(self, plan: Plan, network: Any, optimizer: Any, *, again: bool) -> None:
+    def __init__(
+        self, plan: Plan, network: Any, optimizer: Any, *, again: bool, past: Record | None = None
+    ) -> None:
         self.stopped = False
         self.callbacks: tuple[Any, ...] = ()
-        self.session = plan.open(about=about(network, optimizer), again=again)
+        self.session = plan.open(about=about(network, optimizer), again=again, past=past)
         self.step_number = self.session.place.resumed_after or 0
         self.network = network
         self._optimizer = optimizer
         self._names = tuple(each.name for each in optimizer.parameters) if optimizer else ()
-        self._epoch = 1
+        self._epoch = self.session.epochs_before + 1
         self._snapshots = Snapshots(self.session)
         self._step: Step | None = None
         self._begin()
@@ -42,7 +46,7 @@ class LoopTraining:
         rows = int(batch[0].shape[0]) if batch and getattr(batch[0], "shape", ()) else 0
         step, self._step = self._step, None
         if step is None:
-            self.session.skipped(rows)
+            self.session.skipped(rows, outputs=loss)
         else:
             step.number, step.epoch, step.rows = self.step_number, self._epoch, rows
             step.outputs, step.batch, step.rate = loss, batch, rate
@@ -67,7 +71,11 @@ class LoopTraining:
             log.warning("the loop is asked to stop: %s", stop.sentence)
 
     def look_for_checkpoint(self) -> None:
-        """A loop tells of none."""
+        """A loop tells of each itself."""
+
+    def checkpoint(self, path: str) -> None:
+        """Takes note of a checkpoint of the step that ran last."""
+        self.session.do(partial(self.session.desk.checkpoint, path, self.step_number))
 
     def take_out(self) -> None:
         """There is nothing in the network to be taken out."""

@@ -19,6 +19,7 @@ from .plan import Plan, about
 from .point import Notice
 from .probes.probe import Step
 from .ranks import rank_and_size
+from .record import Record
 from .snapshot import Snapshots
 
 log = logging.getLogger("driftline")
@@ -30,7 +31,7 @@ class ModelTraining:
     Steps go on after those of the run that is continued, whatever MindSpore counts from.
     """
 
-    def __init__(self, plan: Plan, params: Any, *, again: bool, epochs_before: int) -> None:
+    def __init__(self, plan: Plan, params: Any, *, again: bool, past: Record | None) -> None:
         network = params.get("network") or params.get("train_network")
         self.stopped = self.deep = False
         self.network = _inference_network(params)
@@ -44,10 +45,11 @@ class ModelTraining:
             about=about(network, self._tap.optimizer, epochs=params.get("epoch_num")),
             steps=steps or None,
             again=again,
+            past=past,
         )
         self._seen = int(params.get("cur_step_num") or 0)
         self._offset = (self.session.place.resumed_after or 0) - self._seen
-        self._epochs_before = epochs_before
+        self._epoch_offset: int | None = None
         self._step: Step | None = None
         self._savers = [each for each in self.callbacks if hasattr(each, "latest_ckpt_file_name")]
         self._checkpoint = ""
@@ -67,7 +69,11 @@ class ModelTraining:
     def epoch_number(self, params: Any) -> int:
         """The epoch that runs, as the run counts."""
         number = int(params.get("cur_epoch_num") or 0)
-        return number if number > self._epochs_before else number + self._epochs_before
+        if self._epoch_offset is None:
+            # `initial_epoch` lets MindSpore itself count on.
+            before = self.session.epochs_before
+            self._epoch_offset = 0 if number > before else before
+        return number + self._epoch_offset
 
     def step_begin(self, params: Any) -> None:
         """Chooses whether to look at the step that begins."""
@@ -101,7 +107,7 @@ class ModelTraining:
         rows = self._rows(params, steps)
         step, self._step = self._step, None
         if step is None:
-            self.session.skipped(rows, steps)
+            self.session.skipped(rows, steps, params.get("net_outputs"))
             return
         step.number = self.step_number
         step.outputs = params.get("net_outputs")
@@ -131,8 +137,8 @@ class ModelTraining:
             path = saver.latest_ckpt_file_name
             if path and path != self._checkpoint:
                 self._checkpoint = path
-                record = self.session.record
-                self.session.do(partial(record.add_checkpoint, str(path), self.step_number))
+                noted = self.session.desk.checkpoint
+                self.session.do(partial(noted, str(path), self.step_number))
 
     def obey(self, run_context: Any) -> None:
         """Does what policies have asked for; of several ranks none stops alone."""

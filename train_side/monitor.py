@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ from .plan import Plan
 from .policies import Policy
 from .probes import Gauge, Probe, default_gauges, default_probes
 from .ranks import rank_and_size
+from .record import Record
 from .rules import Rule, default_rules
 from .runs import FINISHED, STOPPED
 from .settings import MonitorSettings
@@ -90,7 +92,8 @@ class TrainingMonitor(Callback):
                 raise SettingError("policies", reason)
         self._fence = Fence()
         self._entered = 0
-        self._lives = self._epochs = 0
+        self._lives = 0
+        self._past: Record | None = None
         self._training: ModelTraining | LoopTraining | None = None
         self._meetings: Meetings | None = None
         self._health: Health | None = None
@@ -114,8 +117,8 @@ class TrainingMonitor(Callback):
     @contextmanager
     def loop(self, *, network: Any = None, optimizer: Any = None) -> Iterator[Loop]:
         """Watches a loop of the user's own; what happens in it passes through unchanged."""
-        opened = Loop(self._plan, network=network, optimizer=optimizer, again=self._lives > 0)
-        self._lives += 1
+        again, past = self._next_life()
+        opened = Loop(self._plan, network=network, optimizer=optimizer, again=again, past=past)
         self._health = None
         self._training = opened.training
         kind, raised = None, None
@@ -196,9 +199,14 @@ class TrainingMonitor(Callback):
             self._training.stop(run_context, why)
 
     def _begin(self, params: Any) -> ModelTraining:
+        again, past = self._next_life()
+        return ModelTraining(self._plan, params, again=again, past=past)
+
+    def _next_life(self) -> tuple[bool, Record | None]:
+        """Whether this monitor has seen the run before, and what it remembers of it."""
         self._lives += 1
-        again = self._lives > 1
-        return ModelTraining(self._plan, params, again=again, epochs_before=self._epochs)
+        past, self._past = self._past, None
+        return self._lives > 1, past
 
     def _settle(self) -> None:
         """What the training came to is known from here on."""
@@ -207,6 +215,7 @@ class TrainingMonitor(Callback):
             return
         training.take_out()
         training.look_for_checkpoint()
+        self._fence.call("overflows", training.session.settle)
         training.session.flush(SECONDS_TO_END)
         self._health = training.health()
 
@@ -219,11 +228,15 @@ class TrainingMonitor(Callback):
             reason = STOPPED
         training.look_for_checkpoint()
         session = training.session
-        self._epochs += session.record.epochs.count
-        if not session.close(reason, SECONDS_TO_END):
-            log.warning("the monitor of %s did not end in time", self.folder)
+        self._fence.call("overflows", session.settle)
+        ended = session.close(reason, SECONDS_TO_END)
         if self._health is None:
             self._health = training.health()
+        if ended:
+            session.record.end_life(session.clock.rows, time.monotonic() - session.began)
+            self._past = session.record
+        else:
+            log.warning("the monitor of %s did not end in time", self.folder)
         if self._plan.settings.report and session.place.rank == 0 and session.steps:
             report_on(
                 self._plan,

@@ -14,6 +14,8 @@ from .desk import Watching
 from .policies import Policies
 from .probes.probe import Gauge, Probe
 from .ranks import rank_and_size
+from .record import Record
+from .restoring import restore
 from .rules.rule import Rule
 from .runs import RunFolder
 from .session import Session
@@ -36,11 +38,17 @@ class Plan:
     policies: Policies
 
     def open(
-        self, *, about: Mapping[str, str], steps: int | None = None, again: bool = False
+        self,
+        *,
+        about: Mapping[str, str],
+        steps: int | None = None,
+        again: bool = False,
+        past: Record | None = None,
     ) -> Session:
         """A session whose journal has begun and whose sinks are open.
 
-        `again` continues a run that this plan itself has ended.
+        `again` continues a run that this plan itself has ended; `past` is what is remembered of
+        it. Without that a continued run's journal is read, on the worker's thread.
         """
         rank, ranks = rank_and_size()
         settings = self.settings
@@ -54,7 +62,11 @@ class Plan:
             probes=copy.deepcopy(self.probes),
             watching=watching,
             ranks=ranks,
+            past=past,
         )
+        if past is None and place.resumed_after is not None:
+            until = place.journal.n
+            session.desk.first = lambda: restore(session.record, place.folder, until)
         if place.broken:
             log.info("run %s goes on. %s", place.run, place.broken)
         session.about = about

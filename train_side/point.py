@@ -16,6 +16,7 @@ from msgspec import Struct
 from driftline.metadata.quality import Event
 
 Severity = Literal["info", "warning", "critical"]
+Source = Literal["step", "epoch", "metric", "gauge"]
 
 GRADIENT = "grad_norm/"
 PARAMETER = "param_norm/"
@@ -23,13 +24,17 @@ PARAMETER = "param_norm/"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What the training thread took at one step; `time` in unix seconds."""
+    """What the training thread took at one step; `time` in unix seconds.
+
+    `overflows` counts the steps skipped since the sample before it, this one left out.
+    """
 
     step: int
     epoch: int
     time: float
     values: Mapping[str, float]
     rows_seen: int = 0
+    overflows: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +64,18 @@ class Entry(Struct, tag_field="kind", kw_only=True):
     n: int = 0
 
 
-class Point(Entry, tag="point"):
-    """The values of one step, by name."""
+class Point(Entry, tag="point", omit_defaults=True):
+    """The values of one step, by name.
+
+    `source` says where they come from: a step, the end of an epoch (which is then `epoch`), the
+    user's script, or what is read beside the steps. `rows` counts those trained on up to here.
+    """
 
     step: int
     values: dict[str, float | None]
+    source: Source = "step"
+    rows: int = 0
+    epoch: int = 0
 
 
 class Notice(Entry, tag="event"):
@@ -100,7 +112,15 @@ class End(Entry, tag="end"):
     dropped: int = 0
 
 
-Line = Point | Notice | Start | End
+class Saved(Entry, tag="checkpoint"):
+    """The training saved a checkpoint; `loss` is the smoothed one at that moment."""
+
+    step: int
+    path: str
+    loss: float | None = None
+
+
+Line = Point | Notice | Start | End | Saved
 
 encoder = msgspec.json.Encoder()
 decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)

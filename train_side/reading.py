@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from .point import Line, decoder
+from .point import Line, Point, decoder
 
 
 class Recent(Protocol):
@@ -75,6 +75,27 @@ def last_of(folder: Path) -> Line | None:
         if last is not None:
             return last
     return None
+
+
+def epochs_of(folder: Path) -> int:
+    """How many epochs had ended when the journal did.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    for path in reversed(segments(folder)):
+        found = None
+        with path.open("rb") as file:
+            for line in file:
+                entry = decoded(line)
+                if isinstance(entry, Point):
+                    if entry.source == "epoch":
+                        found = entry.epoch
+                    elif entry.values.get("epoch"):
+                        found = int(entry.values["epoch"] or 1) - 1
+        if found is not None:
+            return found
+    return 0
 
 
 class Follower:

@@ -32,11 +32,15 @@ class Record:
 
     To each sample it adds what follows from earlier ones: `loss_smoothed`, an exponential mean of
     the loss with weight 0.05 for the newest (bias taken out as in Kingma and Ba 2015), and
-    `grad_cv`, standard deviation over mean of the last 50 gradient norms.
+    `grad_cv`, standard deviation over mean of the last 50 gradient norms; with a loss scale
+    `overflows`, the steps skipped so far.
+
+    A run may have several lives: `rows_before`, `seconds_before` and `notices_before` are those
+    of the ones that have ended.
     """
 
     def __init__(self) -> None:
-        self.step = self.epoch = self.rows = self.samples = 0
+        self.step = self.epoch = self.samples = 0
         self.time = 0.0
         self.losses = LossRecord()
         self.norms = LossRecord()
@@ -47,6 +51,8 @@ class Record:
         self.checkpoints: deque[Checkpoint] = deque(maxlen=50)
         self.overflows = self.others_overflows = 0.0
         self.unlisted = 0
+        self.rows_before = self.notices_before = 0
+        self.seconds_before = 0.0
         self._recent: dict[str, deque[float]] = {}
         self._metrics: set[str] = set()
         self._smooth = (0.0, 0.0)
@@ -55,15 +61,20 @@ class Record:
         """Takes a sample in; its values with those that follow from earlier samples."""
         values = dict(sample.values)
         self.step, self.epoch, self.time = sample.step, sample.epoch, sample.time
-        self.rows = max(self.rows, sample.rows_seen)
         self.samples += 1
         self._loss(sample, values)
         self._gradients(values)
-        self.overflows += values.get("overflow", 0.0)
+        if "overflow" in values:
+            self.overflows += values["overflow"] + sample.overflows
+            values["overflows"] = self.overflows
         for name, value in values.items():
             if not name.startswith(GRADIENT):
                 self._keep(name, value)
         return values
+
+    def add_overflows(self, steps: float) -> None:
+        """Takes steps that were skipped after the last sample."""
+        self.overflows += steps
 
     def add_metric(self, name: str, value: float) -> None:
         """Takes a value that the user's script gave."""
@@ -81,10 +92,16 @@ class Record:
         self.notices.append(notice)
         self.notice_count += 1
 
-    def add_checkpoint(self, path: str, step: int) -> None:
+    def add_checkpoint(self, path: str, step: int, loss: float | None) -> None:
         """Takes note of a checkpoint that was saved."""
-        loss = self.last("loss_smoothed")
         self.checkpoints.append(Checkpoint(path, step, math.inf if loss is None else loss))
+
+    def end_life(self, rows: int, seconds: float) -> None:
+        """What comes is a life of its own, of the same run."""
+        self.rows_before += rows
+        self.seconds_before += seconds
+        self.notices_before = self.notice_count
+        self.epochs.broke()
 
     def last(self, name: str) -> float | None:
         """The latest value; None if there was none."""

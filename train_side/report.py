@@ -38,6 +38,7 @@ class Ending:
     curve: LossCurve | None = None
     look_back: LookBack | None = None
     board: str | None = None
+    unseen: int = 0  # steps that were not asked whether they overflowed
     notes: Sequence[str] = ()
 
 
@@ -99,7 +100,9 @@ def _summary(ending: Ending) -> str:
         ("precision", health.precision or "–"),
     ]
     if health.loss_scale is not None:
-        overflows = "" if health.overflows is None else f", {health.overflows} steps skipped"
+        least = "at least " if ending.unseen else ""
+        skipped = f", {least}{health.overflows} steps skipped"
+        overflows = "" if health.overflows is None else skipped
         rows.append(("loss scale", f"{health.loss_scale:g}{overflows}"))
     if health.gradient_norm_quantiles:
         low, middle, high = (number(each) for each in health.gradient_norm_quantiles)
@@ -159,7 +162,10 @@ def _layers(record: Record) -> str:
 def _checkpoints(checkpoints: Sequence[Checkpoint]) -> str:
     there = [each for each in checkpoints if Path(each.path).exists()]
     if not there:
-        return "None was saved by MindSpore's `ModelCheckpoint`, or none is there any more."
+        return (
+            "None was saved by MindSpore's `ModelCheckpoint` or told by a loop's `checkpoint`, or "
+            "none is there any more."
+        )
     best = min(there, key=lambda each: each.loss if math.isfinite(each.loss) else math.inf)
     rows = [
         (f"`{escaped(each.path)}`", str(each.step), number(each.loss), "best" * (each is best))

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .journal import Journal
-from .point import End, Line, Notice, Point, Severity, Start, stamp
-from .reading import decoded, last_of, segments
+from .point import End, Line, Notice, Severity, Start, stamp
+from .reading import decoded, epochs_of, last_of, segments
 
 log = logging.getLogger("driftline")
 
@@ -52,6 +52,7 @@ class RunFolder:
         self.rank = rank
         self.resumed_after: int | None = None
         self.broken: str | None = None
+        self.epochs_before = 0
         moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         self.run = run or f"{plain(folder.resolve().name)}-{moment}"
         try:
@@ -99,6 +100,7 @@ class RunFolder:
     def _resume(self, last: Line, run: str | None) -> None:
         self.run = run or _name_of(self.folder) or self.run
         self.resumed_after = step_of(last)
+        self.epochs_before = epochs_of(self.folder)
         if not isinstance(last, End):
             self.broken = (
                 f"The process before this one stopped without an end after step "
@@ -123,9 +125,9 @@ class RunFolder:
 
 def step_of(entry: Line) -> int:
     """The step an entry is about; for a start the one it goes on after, 0 if from the beginning."""
-    if isinstance(entry, Point | Notice | End):
-        return entry.step
-    return entry.resumed_after or 0
+    if isinstance(entry, Start):
+        return entry.resumed_after or 0
+    return entry.step
 
 
 def plain(name: str) -> str:

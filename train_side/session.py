@@ -10,6 +10,7 @@ from typing import Any
 from .desk import Desk, Item, Watching
 from .fence import Fence
 from .interrupts import Interrupts
+from .overflows import Overflows
 from .point import EpochEnd, Metric, Notice, Sample
 from .policies import Wishes
 from .probes.probe import Probe, Step, Timing
@@ -36,14 +37,17 @@ class Session:
         probes: Sequence[Probe],
         watching: Watching,
         ranks: int = 1,
+        past: Record | None = None,
     ) -> None:
         self.place = place
-        self.record = Record()
+        self.record = Record() if past is None else past
+        self.epochs_before = place.epochs_before if past is None else past.epochs.count
         self.wishes = Wishes(place.run)
         self.desk = Desk(self.record, place.journal, watching, self.wishes)
         self.worker: Worker[Item] = Worker(self.desk.handle, name="driftline-monitor")
         self.sampler = Sampler(sampling, ranks=ranks)
         self.clock = StepClock()
+        self.overflows = Overflows()
         self.fence = Fence()
         self.saved: list[Path] = []
         self.notes: list[str] = []
@@ -76,9 +80,10 @@ class Session:
                 self.fence.call(probe.kind, probe.begin, step)
         self._hooks = time.perf_counter() - self._began_at
 
-    def skipped(self, rows: int, steps: int = 1) -> None:
+    def skipped(self, rows: int, steps: int = 1, outputs: Any = None) -> None:
         """A step has ended that is not looked at."""
         self.steps += steps
+        self.overflows.note(outputs, steps)
         self.clock.end(time.perf_counter(), rows, steps)
 
     def end(self, step: Step, steps: int = 1) -> dict[str, float]:
@@ -99,9 +104,10 @@ class Session:
             if step.deep or not probe.deep:
                 values |= self.fence.call(probe.kind, probe.take, step) or {}
         settled()
+        skipped = self.overflows.sampled(values, steps)
         done = time.perf_counter()
         when = time.time()
-        self.worker.put(Sample(step.number, step.epoch, when, values, self.clock.rows))
+        self.worker.put(Sample(step.number, step.epoch, when, values, self.clock.rows, skipped))
         if step.deep:  # rare, and what it shows may want to be acted on
             self.worker.wake()
         depth: Depth = "deep" if step.deep else "light"
@@ -137,13 +143,34 @@ class Session:
         )
         self.do(lambda: self.desk.tell(told))
 
+    @property
+    def last_step(self) -> int:
+        """The last step that has ended, as the run counts."""
+        return (self.place.resumed_after or 0) + self.steps
+
+    @property
+    def rows(self) -> int:
+        """Rows trained on here, over all lives of the run."""
+        return self.record.rows_before + self.clock.rows
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has lived."""
+        return self.record.seconds_before + time.monotonic() - self.began
+
+    def settle(self) -> None:
+        """No step follows: what waited for the next sample is taken now."""
+        skipped = self.overflows.take()
+        if skipped:
+            self.do(lambda: self.record.add_overflows(skipped))
+
     def flush(self, seconds: float) -> bool:
         """True once all that was handed over is in the journal's file and with the sinks."""
         return self.worker.flush(seconds)
 
     def interrupted(self, signal: str, dies: bool) -> None:
         """Brings everything to the disk, within 2 s; called by a signal's handler."""
-        last = (self.place.resumed_after or 0) + self.steps
+        last = self.last_step
 
         def write_down() -> None:
             if dies:
@@ -158,7 +185,7 @@ class Session:
         self.interrupts.remove()
         until = time.monotonic() + seconds
         place, worker = self.place, self.worker
-        last = (place.resumed_after or 0) + self.steps
+        last = self.last_step
         self.do(lambda: place.end(last, reason, worker.dropped))
         done = worker.flush(max(until - time.monotonic(), 0))
         self.do(lambda: self.desk.close(max(until - time.monotonic(), 0.5)))

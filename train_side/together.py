@@ -72,10 +72,10 @@ class Meetings:
         assert self._session is not None
         session = self._session
         record = session.record
-        new = record.notice_count - self._told
+        new = record.notice_count - max(self._told, record.notices_before)
         self._told = record.notice_count
         return Share(
-            rows=session.clock.rows,
+            rows=session.rows,
             overflows=record.overflows,
             notices=tuple(list(record.notices)[-new:]) if new else (),
             stop=session.wishes.stop,

@@ -55,7 +55,7 @@ def _named(outputs: Any) -> dict[str, float]:
     if not isinstance(outputs, tuple | list):
         loss = scalar(outputs)
         return {} if loss is None else {"loss": loss}
-    if len(outputs) >= 3 and _is_flag(outputs[1]):
+    if len(outputs) >= 3 and is_flag(outputs[1]):
         return _scaled(outputs)
     parts = {f"loss/{index}" if index else "loss": part for index, part in enumerate(outputs)}
     return _parts(parts)
@@ -86,7 +86,8 @@ def _scaled(outputs: Any) -> dict[str, float]:
     return values
 
 
-def _is_flag(part: Any) -> bool:
+def is_flag(part: Any) -> bool:
+    """True for a boolean, of Python or in a tensor."""
     return "bool" in str(getattr(part, "dtype", type(part).__name__)).lower()
 
 

@@ -49,7 +49,7 @@ def batch_of(entries: Sequence[Line]) -> Batch:
     """The points and events among them."""
     return Batch(
         sequence=entries[-1].n,
-        points=[entry for entry in entries if isinstance(entry, Point)],
+        points=[entry for entry in entries if isinstance(entry, Point) and entry.values],
         notices=[entry for entry in entries if isinstance(entry, Notice)],
     )
 

@@ -198,5 +198,7 @@ def test_a_second_training_goes_on_with_the_run(graph: None, tmp_path: Path) -> 
 
     model.train(1, dataset(), callbacks=[trained.monitor])
     assert list(trained.series("loss")) == list(range(1, 21))
-    assert trained.monitor.health().epochs == 1
+    health = trained.monitor.health()
+    assert (health.steps, health.epochs, health.rows_seen) == (20, 2, 320)
+    assert set(trained.series("epoch").values()) == {1.0, 2.0}
     assert trained.rules().count("resumed") == 0
