@@ -18,12 +18,14 @@ from driftline.metadata.errors import SettingError, StoreError
 from driftline.metadata.package import ModelPackage
 from driftline.metadata.thresholds import Thresholds
 
-from ..alerts.alerts import AlertSettings
+from ..alerts.alerts import Alerts, AlertSettings
 from ..evaluation.desk import Desk, resigned
 from ..evaluation.evaluator import Evaluator
 from ..evaluation.standing import Standing
 from ..feedback.joining import Joined, Memory, counted
+from ..limits import Limits, limited
 from ..series import SLOW_BUCKET, Series
+from ..stores.memory import MemoryStore
 from ..stores.opening import open_store
 from ..stores.store import Store
 from .background import Background
@@ -42,7 +44,7 @@ FLUSH_SECONDS = 0.5
 EVALUATE_SECONDS = 1.0
 # Judging may use this share of one core's time: the evaluator then sits turns out, but never so
 # many that its lease runs out.
-JUDGING_SHARE, LONGEST_PAUSE = 0.02, 3.0
+JUDGING_SHARE, LONGEST_PAUSE = 0.005, 3.0
 PING_SECONDS = 5.0
 # How long a worker that is told to end tries to hand over its last counts.
 LAST_SECONDS = 3.0
@@ -52,12 +54,13 @@ LAST_SECONDS = 3.0
 class Plan:
     """What is watched, and with which settings; None takes what the package says.
 
+    `limits` go over the package's thresholds, and the three settings after `bucket` over both;
     `alerts` says whom to tell. Everything that can be wrong is found here, before any request.
 
     Raises:
         SettingError: a setting is impossible.
         MetadataError: the package's extractors are not those of its reference.
-        UnknownKind: nobody offers such a store.
+        UnknownKind: nobody offers such a store, or such a receiver of alerts.
     """
 
     package: ModelPackage
@@ -67,6 +70,7 @@ class Plan:
     low_confidence: float | None = None
     latency_ms: float | None = None
     alerts: AlertSettings = field(default_factory=AlertSettings)
+    limits: Limits | None = None
     series: Series = field(init=False)
     thresholds: Thresholds = field(init=False)
     columns: Columns = field(init=False)
@@ -78,14 +82,17 @@ class Plan:
             for name in ("false_alarms", "low_confidence", "latency_ms")
             if getattr(self, name) is not None
         }
-        thresholds = replace(self.package.metadata.thresholds, **chosen)
+        metadata = self.package.metadata
+        thresholds = limited(metadata.thresholds, self.limits, metadata.reference)
+        thresholds = replace(thresholds, **chosen)
         if not 0 < self.bucket <= SLOW_BUCKET or SLOW_BUCKET % self.bucket:
             raise SettingError("bucket", f"{self.bucket} s do not divide an hour")
-        check_thresholds(thresholds, self.package.metadata.reference)
+        check_thresholds(thresholds, metadata.reference)
         alpha_of(thresholds, self.bucket)
         open_store(self.store).close()
+        Alerts.open(MemoryStore(), self.alerts)
         object.__setattr__(self, "thresholds", thresholds)
-        object.__setattr__(self, "columns", Columns(self.package.metadata))
+        object.__setattr__(self, "columns", Columns(metadata))
 
 
 class Session:
