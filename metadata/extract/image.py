@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -132,7 +133,7 @@ class Image(
 
     def _parts(self, images: Raw) -> Iterator[tuple[int, Raw]]:
         """Some images at a time, with the place of the first: they become float64."""
-        step = max(1, CHUNK // max(1, int(np.prod(images.shape[1:]))))
+        step = max(1, CHUNK // max(1, math.prod(images.shape[1:])))
         for start in range(0, len(images), step):
             yield start, images[start : start + step]
 
