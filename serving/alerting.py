@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,9 @@ from .alerts.alerts import AlertSettings
 from .alerts.sink import SinkSettings
 from .secret import Secret
 from .settings import Settings
+
+Told = str | os.PathLike[str] | AlertSettings
+"""A file as `alerts/file.py` describes it, or the settings themselves."""
 
 
 def alerts_of(settings: Settings, environment: Mapping[str, str]) -> AlertSettings:
@@ -38,9 +42,26 @@ def alerts_of(settings: Settings, environment: Mapping[str, str]) -> AlertSettin
     if settings.alert_webhook is not None:
         url, secret = settings.alert_webhook, settings.alert_secret
         sinks.append(SinkSettings(name="webhook", kind="cloudevents", url=url, secret=secret))
-    if not any(each.kind == "log" for each in sinks):
-        sinks.insert(0, SinkSettings(name="log", kind="log"))
-    return replace(found, sinks=tuple(sinks))
+    return _logged(replace(found, sinks=tuple(sinks)))
+
+
+def told(given: Told | None, environment: Mapping[str, str]) -> AlertSettings:
+    """Whom a library's user wants to be told; the log in any case.
+
+    Raises:
+        SettingError: the file says what cannot be, or cannot be read.
+    """
+    if given is None:
+        return _logged(AlertSettings())
+    if isinstance(given, AlertSettings):
+        return _logged(given)
+    return _logged(file.read(os.fspath(given), environment))
+
+
+def _logged(found: AlertSettings) -> AlertSettings:
+    if any(each.kind == "log" for each in found.sinks):
+        return found
+    return replace(found, sinks=(SinkSettings(name="log", kind="log"), *found.sinks))
 
 
 def sinks_in(text: Secret | None) -> list[SinkSettings]:

@@ -81,6 +81,7 @@ def plan_of(settings: Settings, package: ModelPackage) -> Plan:
         low_confidence=settings.low_confidence,
         latency_ms=settings.latency_ms,
         alerts=alerts_of(settings, os.environ),
+        limits=settings.thresholds,
     )
 
 

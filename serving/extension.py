@@ -29,10 +29,12 @@ from flask import Flask, request
 from driftline.metadata.errors import SettingError
 from driftline.metadata.package import ModelPackage
 
-from .api import alerts, context, drift, errors, feedback, metadata, metrics, security
+from .alerting import Told
+from .api import alerts as alert_routes
+from .api import context, drift, errors, feedback, metadata, metrics, security
 from .hooks.monitor import InferenceMonitor
 from .hooks.seen import Seen
-from .hooks.session import Plan
+from .limits import Limits
 from .model.watched import Watched
 from .secret import Secret
 
@@ -49,6 +51,8 @@ class Driftline:
         store: a file or URL that all processes of the application share.
         bucket: seconds of a time bucket; divides an hour.
         false_alarms: such as ``"1 per 30d"``; left out, what the package says.
+        thresholds: a file (TOML or JSON) or a mapping that goes over the package's.
+        alerts: whom to tell, as a file or `AlertSettings`; the log is told in any case.
         token: what its routes ask for as ``Authorization: Bearer …``; None leaves them open.
         prefix: under which its routes stand.
 
@@ -65,13 +69,21 @@ class Driftline:
         store: str = "memory:",
         bucket: int = 60,
         false_alarms: str | None = None,
+        thresholds: Limits | None = None,
+        alerts: Told | None = None,
         token: str | None = None,
         prefix: str = "/driftline",
     ) -> None:
         if not isinstance(package, ModelPackage):
             package = ModelPackage.open(package)
-        plan = Plan(package, store, bucket=bucket, false_alarms=false_alarms)
-        self.monitor = InferenceMonitor(plan)
+        self.monitor = InferenceMonitor.open(
+            package,
+            store=store,
+            bucket=bucket,
+            false_alarms=false_alarms,
+            thresholds=thresholds,
+            alerts=alerts,
+        )
         self._watched = Watched(package, self.monitor)
         if token == "":
             raise SettingError("token", "is empty; None leaves the routes open")
@@ -90,7 +102,7 @@ class Driftline:
             raise SettingError("app", "is watched by another Driftline already")
         app.extensions["driftline"] = self._watched
         routes = [each.blueprint for each in PLAIN]
-        routes.append(alerts.blueprint(lambda: self.monitor.session.desks))
+        routes.append(alert_routes.blueprint(lambda: self.monitor.session.desks))
         routes.append(metrics.blueprint(lambda: self.monitor.session.store, self._watched))
         own = {each.name for each in routes}
 

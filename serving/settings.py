@@ -43,7 +43,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     - `state`: a file (SQLite) or the URL of a store; counts, verdicts and alerts live there.
     - `bucket`: seconds a time bucket lasts.
     - `false_alarms`: such as ``"1 per 30d"``; None takes what the package says.
-    - `low_confidence`, `latency_ms`: plain limits; None takes what the package says.
+    - `thresholds`: a file that goes over the package's thresholds (`limits.py`).
+    - `low_confidence`, `latency_ms`: plain limits; None takes what the file or the package says.
     - `alerts`: a file that says whom to tell and how (`alerts/file.py`); an option below wins over
       what it says.
     - `alert_sinks`: receivers as ``kind=URL``, separated by spaces.
@@ -72,6 +73,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     state: str = "driftline-state.db"
     bucket: Annotated[int, Meta(ge=1, le=SLOW_BUCKET)] = 60
     false_alarms: str | None = None
+    thresholds: str | None = None
     low_confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
     latency_ms: Annotated[float, Meta(gt=0)] | None = None
     alerts: str | None = None

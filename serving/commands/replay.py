@@ -37,6 +37,7 @@ SHOWN = 12
 )
 @click.option("--bucket", default="60s", show_default=True, help="How long a bucket lasts.")
 @click.option("--false-alarms", help='The promise, such as "1 per 30d" (the package\'s).')
+@click.option("--thresholds", help="TOML or JSON file: limits over the package's.")
 @click.option("--predict", is_flag=True, help="Lets the packaged model predict the outputs.")
 @click.option("--predictor", help="module:function that makes the model; goes with --predict.")
 @click.option("--json", "as_json", is_flag=True, help="Prints JSON.")
@@ -56,6 +57,7 @@ def replay(package: str, file: str, **options: Any) -> None:
         "memory:",
         bucket=seconds(options["bucket"], "bucket"),
         false_alarms=options["false_alarms"],
+        limits=options["thresholds"],
     )
     model = None
     if options["predict"] or options["predictor"]:

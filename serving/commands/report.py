@@ -19,6 +19,7 @@ from .exits import answering
 @click.argument("target")
 @click.option("--state", help="File or URL of the service's store; TARGET is then its package.")
 @click.option("--bucket", default="60s", show_default=True, help="The service's; with --state.")
+@click.option("--thresholds", help="The service's file of limits; with --state.")
 @click.option("--out", default="driftline-report.html", show_default=True, help="The file.")
 @click.option("--token", help="Bearer token (better: DRIFTLINE_TOKEN).")
 @answering
@@ -36,7 +37,12 @@ def report(target: str, **options: Any) -> None:
         from ..stores.opening import open_store
 
         bucket = seconds(options["bucket"], "bucket")
-        plan = Plan(ModelPackage.open(target), options["state"], bucket=bucket)
+        plan = Plan(
+            ModelPackage.open(target),
+            options["state"],
+            bucket=bucket,
+            limits=options["thresholds"],
+        )
         store = open_store(options["state"])
         model = plan.package.metadata.model.name
         desk = Desk(model, store, AlertSettings(), holder="report", watch=lambda now: [])

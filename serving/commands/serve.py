@@ -19,6 +19,7 @@ from ..settings import load
 @click.option("--state", help="A file, or the URL of a store (driftline-state.db).")
 @click.option("--bucket", help="How long a time bucket lasts; divides an hour (60s).")
 @click.option("--false-alarms", help='The promise, such as "1 per 30d" (the package\'s).')
+@click.option("--thresholds", help="TOML or JSON file: limits over the package's.")
 @click.option("--low-confidence", help="Probability under which a prediction is reported.")
 @click.option("--latency-ms", help="Milliseconds above which a request counts as slow.")
 @click.option("--alerts", help="TOML or JSON file: whom to tell, and how.")

@@ -25,6 +25,8 @@ import numpy as np
 
 from driftline.metadata.package import ModelPackage
 
+from ..alerting import Told, told
+from ..limits import Limits
 from .fence import Fence
 from .seen import Seen
 from .session import Plan, Session
@@ -65,6 +67,8 @@ class InferenceMonitor:
         store: str = "memory://",
         bucket: int = 60,
         false_alarms: str | None = None,
+        thresholds: Limits | None = None,
+        alerts: Told | None = None,
         copy: bool = True,
     ) -> InferenceMonitor:
         """A monitor of the model in `package`, a folder or a .zip.
@@ -74,15 +78,27 @@ class InferenceMonitor:
             store: URL where processes and hosts share their counts; in memory, each is alone.
             bucket: seconds of a time bucket; divides an hour.
             false_alarms: such as ``"1 per 30d"``; left out, what the package says.
+            thresholds: a file (TOML or JSON) or a mapping that goes over the package's, or all of
+                them as one `Thresholds`.
+            alerts: whom to tell, as a file or `AlertSettings`; the log is told in any case.
             copy: as the class.
 
         Raises:
             PackageError, MetadataError: it is no whole package.
             SettingError: a setting is impossible.
+            UnknownKind: nobody offers such a store, or such a receiver of alerts.
         """
         if not isinstance(package, ModelPackage):
             package = ModelPackage.open(package)
-        return cls(Plan(package, store, bucket=bucket, false_alarms=false_alarms), copy=copy)
+        plan = Plan(
+            package,
+            store,
+            bucket=bucket,
+            false_alarms=false_alarms,
+            alerts=told(alerts, os.environ),
+            limits=thresholds,
+        )
+        return cls(plan, copy=copy)
 
     def before(self, inputs: Any) -> Seen:
         """Notes what goes into the model; hand the result to `after`."""
