@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from driftline.metadata.schema import ModelMetadata
@@ -40,9 +39,7 @@ class Answered:
         self._glance = glance
         self._confidence = confidence
         self._oddities = oddities
-        odd = oddities.odd(glance, confidence) if predictions else None
-        # Nearly always nothing is: then no request of the batch need look again.
-        self._odd = odd if odd is not None and np.logical_or.reduce(odd) else None
+        self._odd = oddities.odd(glance, confidence) if predictions else None
 
     @property
     def warnings(self) -> list[Warning_]:

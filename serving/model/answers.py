@@ -112,14 +112,17 @@ class Oddities:
         self._most = most
 
     def odd(self, inputs: Floats | None, confidence: Floats | None) -> NDArray[np.bool_] | None:
-        """Which rows have a warning; None where there is nothing to tell by."""
+        """Which rows have a warning; None where none has, which is nearly always."""
         found: NDArray[np.bool_] | None = None
         if inputs is not None and inputs.shape[1] == len(self._names):
             # Not within, rather than outside: that is true of a missing value too.
-            found = ~((inputs >= self._low) & (inputs <= self._high)).all(axis=1)
+            within = (inputs >= self._low) & (inputs <= self._high)
+            if not np.logical_and.reduce(within, axis=None):
+                found = ~within.all(axis=1)
         if confidence is not None and self._limit is not None:
             low = confidence < self._limit
-            found = low if found is None else found | low
+            if np.logical_or.reduce(low):
+                found = low if found is None else found | low
         return found
 
     def warnings(self, inputs: Floats | None, confidence: Floats | None) -> list[Warning_]:
