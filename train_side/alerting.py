@@ -8,6 +8,7 @@ import logging
 import os
 import time
 import uuid
+from collections import deque
 from typing import Any
 from urllib.parse import quote
 
@@ -41,6 +42,7 @@ class Alert(Policy):
 
     def __init__(self, url: str, *, secret: str | None = None, timeout: float = 5.0) -> None:
         self.delivered = self.failed = 0
+        self._waiting: deque[str] = deque()  # as long as the worker's queue and batch
         self._url = url
         self._secret = secret or os.environ.get("DRIFTLINE_ALERT_SECRET")
         self._timeout = timeout
@@ -50,12 +52,25 @@ class Alert(Policy):
 
     def apply(self, notice: Notice, training: Training) -> None:
         """Hands the event to a thread of its own."""
-        self._worker.put(event(notice, training.run))
+        self._waiting.append(notice.sentence)
+        if not self._worker.put(event(notice, training.run)):
+            self.failed += 1
+            self._waiting.pop()
+            log.warning("an alert was not sent, too many wait: %s", notice.sentence)
         self._worker.wake()
 
     def flush(self, seconds: float) -> bool:
         """True once every event is delivered or given up."""
         return self._worker.flush(seconds)
+
+    def finish(self, seconds: float) -> None:
+        """Waits for what is on its way; what is not there by then is logged.
+
+        It is tried further for as long as the process lives.
+        """
+        if not self.flush(seconds):
+            for sentence in list(self._waiting):
+                log.warning("an alert was not delivered when the training ended: %s", sentence)
 
     def _send_all(self, batch: list[dict[str, Any]]) -> None:
         for each in batch:
@@ -64,6 +79,7 @@ class Alert(Policy):
             else:
                 self.failed += 1
                 log.warning("an alert was not delivered: %s", each["data"]["sentence"])
+            self._waiting.popleft()
 
     def _send(self, sent: dict[str, Any]) -> bool:
         body = encoder.encode(sent)

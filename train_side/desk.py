@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .fence import Fence
+from .gauges import Gauges
 from .journal import Journal
 from .point import EpochEnd, Metric, Notice, Point, Sample, Saved, Source, stamp
 from .policies import DEFAULT, Policies, Training
@@ -17,6 +18,7 @@ from .rules.rule import Episode, Rule, View
 from .sinks.sink import Sink, Values
 
 HOT = "/temperature_celsius"
+LONGEST_WAIT = 4.0
 
 Task = Callable[[], None]
 Item = Sample | EpochEnd | Metric | Task
@@ -46,7 +48,7 @@ class Desk:
         self._journal = journal
         self._episodes = [Episode(rule) for rule in watching.rules]
         self._policies = watching.policies
-        self._gauges = {gauge: float("-inf") for gauge in watching.gauges}
+        self._gauges = Gauges(watching.gauges, self.fence)
         self._sinks = watching.sinks
         self._training = training
         self._points: list[Values] = []
@@ -67,7 +69,8 @@ class Desk:
         self._points, self._notices = [], []
         for sink in self._sinks:
             self.fence.call(sink.kind, sink.write, points, notices)
-        self.cpu = time.thread_time() - self._free + sum(sink.cpu for sink in self._sinks)
+        sinks = sum(sink.cpu for sink in self._sinks)
+        self.cpu = time.thread_time() - self._free + self._gauges.cpu + sinks
 
     def tell(self, notice: Notice) -> None:
         """Writes an event down."""
@@ -121,20 +124,15 @@ class Desk:
         self._ask(View({}, self.record, epoch), item.step, item.time)
 
     def _read_gauges(self) -> None:
-        now = time.monotonic()
-        values: dict[str, float] = {}
-        for gauge, read in self._gauges.items():
-            if now - read >= gauge.every and self.record.step:
-                self._gauges[gauge] = now
-                values |= self.fence.call(gauge.kind, gauge.read) or {}
-        if not values:
-            return
-        hot = [value for name, value in values.items() if name.endswith(HOT)]
-        if hot:
-            values["hottest_celsius"] = max(hot)
-        self.record.add_gauges(values)
-        self._point(self.record.step, time.time(), values, "gauge")
-        self._ask(View(values, self.record), self.record.step, time.time())
+        if self.record.step:
+            self._gauges.ask()
+        for when, values in self._gauges.take():
+            hot = [value for name, value in values.items() if name.endswith(HOT)]
+            if hot:
+                values["hottest_celsius"] = max(hot)
+            self.record.add_gauges(values)
+            self._point(self.record.step, when, values, "gauge")
+            self._ask(View(values, self.record), self.record.step, when)
 
     def _point(
         self,
@@ -168,8 +166,19 @@ class Desk:
                     )
                 )
 
+    def finish(self, seconds: float) -> None:
+        """Waits until what policies have sent has arrived, for at most `seconds` altogether."""
+        until = time.monotonic() + seconds
+        policies = {id(each): each for chosen in self._policies.values() for each in chosen}
+        for policy in (*policies.values(), *DEFAULT):
+            self.fence.call(policy.kind, policy.finish, max(until - time.monotonic(), 0.0))
+
     def close(self, seconds: float) -> None:
-        """Lets the sinks send what is left, within `seconds`, and closes the journal."""
+        """Lets policies and sinks send what is left, within `seconds`, and closes the journal."""
+        self._gauges.stop()
+        self._journal.write(sync=True)  # before anything that may have to be waited for
+        until = time.monotonic() + seconds
+        self.finish(min(seconds / 2, LONGEST_WAIT))
         for sink in self._sinks:
-            self.fence.call(sink.kind, sink.close, seconds)
+            self.fence.call(sink.kind, sink.close, max(until - time.monotonic(), 0.5))
         self._journal.close()

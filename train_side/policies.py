@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol
 from driftline.metadata.registry import Registry
 
 from .point import Notice
+from .worker import Worker
 
 log = logging.getLogger("driftline")
 
@@ -34,6 +35,9 @@ class Policy:
         """Does it; an error is logged, and stops no other policy."""
         raise NotImplementedError
 
+    def finish(self, seconds: float) -> None:
+        """Waits until all is done that was begun, for at most `seconds`; the training has ended."""
+
 
 POLICIES: Registry[Policy] = Registry("policy")
 
@@ -44,12 +48,25 @@ class Log(Policy):
 
     kind = "log"
 
-    def apply(self, notice: Notice, training: Training) -> None:
-        """Informs or warns, as severe as the rule is."""
-        level = {"info": logging.INFO, "warning": logging.WARNING, "critical": logging.ERROR}
-        log.log(
-            level[notice.severity], "step %d: %s: %s", notice.step, notice.rule, notice.sentence
+    def __init__(self) -> None:
+        # A terminal that takes nothing more must not hold up the journal.
+        self._worker: Worker[Notice] = Worker(
+            self._say, name="driftline-log", capacity=100, tick=5.0
         )
+
+    def apply(self, notice: Notice, training: Training) -> None:
+        """Informs or warns, as severe as the rule is, on a thread of its own."""
+        self._worker.put(notice)
+        self._worker.wake()
+
+    def finish(self, seconds: float) -> None:
+        """Waits a second for a slow place."""
+        self._worker.flush(min(seconds, 1.0))
+
+    def _say(self, notices: Sequence[Notice]) -> None:
+        level = {"info": logging.INFO, "warning": logging.WARNING, "critical": logging.ERROR}
+        for each in notices:
+            log.log(level[each.severity], "step %d: %s: %s", each.step, each.rule, each.sentence)
 
 
 @POLICIES.register

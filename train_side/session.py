@@ -176,6 +176,8 @@ class Session:
             if dies:
                 self.place.end(last, f"interrupted by {signal}", self.worker.dropped)
             self.place.journal.write(sync=True)
+            if dies:
+                self.desk.finish(1.0)
 
         self.do(write_down)
         self.worker.flush(2.0)

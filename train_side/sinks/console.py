@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from ..point import Notice
+from ..worker import Worker
 from .sink import SINKS, Run, Sink, Values
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 SHOWN = ("loss", "lr", "grad_norm", "samples_per_second")
+KEPT = ("epoch", *SHOWN)
 WORDS = {"samples_per_second": "samples/s", "grad_norm": "grad norm"}
 # Drawing a bar takes some milliseconds of processor time.
 REDRAW = 2.0
@@ -41,6 +44,7 @@ class Console(Sink):
         self._steps: int | None = None
         self._shown = 0.0
         self._bar: Bar | None = None
+        self._voice: Worker[Callable[[], None]] | None = None
 
     def open(self, run: Run) -> None:
         """Forgets an earlier run."""
@@ -49,13 +53,17 @@ class Console(Sink):
         self._step = 0
         self._steps = run.steps
         self._bar = Bar(file, run) if run.steps and file.isatty() else None
+        # What prints may be kept waiting for ever, as by a pager that nobody scrolls.
+        self._voice = Worker(self._speak, name="driftline-console", capacity=100, tick=5.0)
         every = REDRAW if self._bar is not None else self._every
         self._shown = time.monotonic() - every + 1.0  # the first line after a second
 
     def write(self, points: Sequence[Values], notices: Sequence[Notice]) -> None:
-        """Prints, if it is time."""
+        """Has printed what is new, if it is time."""
         for point in points:
-            self._values.update(point.values)
+            for name in KEPT:
+                if name in point.values:
+                    self._values[name] = point.values[name]
             self._step = max(self._step, point.step)
         for notice in notices:
             self._print(f"! step {notice.step}: {notice.rule}: {notice.sentence}")
@@ -66,25 +74,39 @@ class Console(Sink):
             self._show()
 
     def close(self, seconds: float) -> None:
-        """Shows the last values."""
+        """Shows the last values; waits at most a second for a terminal that takes nothing."""
         if self._values:
             self._show()
             self._values = {}
         if self._bar is not None:
-            self._bar.close()
+            self._say(self._bar.close)
             self._bar = None
+        if self._voice is not None:
+            self._voice.stop(min(seconds, 1.0))
+            self._voice = None
 
     def _show(self) -> None:
         if self._bar is not None:
-            self._bar.draw(self._step, " │ ".join(values(self._values)))
+            text = " │ ".join(values(self._values))
+            self._say(partial(self._bar.draw, self._step, text))
         else:
             self._print(line(self._step, self._steps, self._values))
 
     def _print(self, text: str) -> None:
         if self._bar is not None:
-            self._bar.say(text)
+            self._say(partial(self._bar.say, text))
         else:
-            print(text, file=self._file or sys.stderr, flush=True)
+            self._say(partial(print, text, file=self._file or sys.stderr, flush=True))
+
+    def _say(self, task: Callable[[], None]) -> None:
+        if self._voice is not None:
+            self._voice.put(task)
+            self._voice.wake()
+
+    def _speak(self, tasks: Sequence[Callable[[], None]]) -> None:
+        for task in tasks:
+            task()
+        self.cpu = time.thread_time()
 
 
 class Bar:

@@ -8,13 +8,21 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
+import mindspore as ms
+import numpy as np
 import pytest
+from watched import rows, train
 
-from driftline.train_side import alerting
+from driftline.train_side import alerting, desk
 from driftline.train_side.alerting import Alert
+from driftline.train_side.monitor import TrainingMonitor
 from driftline.train_side.point import Notice, stamp
-from driftline.train_side.policies import Wishes
+from driftline.train_side.policies import Stop, Wishes
+from driftline.train_side.settings import MonitorSettings, Sampling
+
+SETTINGS = MonitorSettings(sampling=Sampling(every=1), report=False)
 
 
 class Receiver:
@@ -100,3 +108,55 @@ def test_a_receiver_that_never_answers_is_given_up(receiver: Receiver) -> None:
     alert.apply(notice(), Wishes("digits"))
     assert alert.flush(5)
     assert (alert.delivered, alert.failed) == (0, 1)
+
+
+def stopped_by(alert: Alert, folder: Path) -> list[str]:
+    """A loop whose second loss has no number; it is over when this returns."""
+    policies = {"non_finite": (alert, Stop())}
+    monitor = TrainingMonitor(folder, sinks=(), policies=policies, settings=SETTINGS)
+    with monitor.loop() as loop:
+        loop.step(loss=1.0)
+        loop.step(loss=float("nan"))
+    health = monitor.health()
+    assert health is not None
+    return [each.rule for each in health.events]
+
+
+def test_an_alert_that_is_tried_again_arrives_before_the_training_is_over(
+    receiver: Receiver, tmp_path: Path
+) -> None:
+    """The process may end right after: with it the thread that tries."""
+    receiver.fails = 3
+    alert = Alert(receiver.url)
+    assert stopped_by(alert, tmp_path) == ["non_finite"]
+    assert (alert.delivered, alert.failed, len(receiver.got)) == (1, 0, 4)
+
+
+def test_an_alert_that_does_not_arrive_is_logged_at_the_end(
+    receiver: Receiver,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    log: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(alerting, "PAUSE", 60.0)
+    monkeypatch.setattr(desk, "LONGEST_WAIT", 0.2)
+    receiver.fails = 100
+    stopped_by(Alert(receiver.url), tmp_path)
+    assert "an alert was not delivered when the training ended: The loss is not" in log.text
+
+
+@pytest.mark.slow
+def test_a_training_by_model_alerts(receiver: Receiver, tmp_path: Path, graph: None) -> None:
+    x, y = rows(160)
+    x[40, 3] = np.nan
+    alert = Alert(receiver.url)
+    trained = train(
+        tmp_path / "run",
+        data=ms.dataset.NumpySlicesDataset((x, y), shuffle=False).batch(16),
+        epochs=1,
+        policies={"non_finite": (alert,)},
+        settings=MonitorSettings(sampling=Sampling(every=1, deep_every=1), report=False),
+    )
+    told = [json.loads(body)["data"]["rule"] for _, body in receiver.got]
+    assert told == trained.rules()[: len(told)] == ["non_finite"]
+    assert alert.delivered == 1
