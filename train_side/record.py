@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections import deque
 from collections.abc import Mapping
@@ -11,6 +12,8 @@ from .epochs import EpochTable
 from .layers import LayerTable
 from .loss_curve import LossRecord
 from .point import GRADIENT, Notice, Sample
+
+log = logging.getLogger("driftline")
 
 RECENT = 256
 NAMES = 500
@@ -79,7 +82,8 @@ class Record:
     def add_metric(self, name: str, value: float) -> None:
         """Takes a value that the user's script gave."""
         self._keep(name, value)
-        self._metrics.add(name)
+        if name in self._recent:
+            self._metrics.add(name)
         self.epochs.metric(name, value)
 
     def add_gauges(self, values: Mapping[str, float]) -> None:
@@ -128,6 +132,12 @@ class Record:
         values = self._recent.get(name)
         if values is None:
             if len(self._recent) >= NAMES:
+                if not self.unlisted:
+                    log.warning(
+                        "%r is the name of a value beyond the %dth: such stand in the journal only",
+                        name,
+                        NAMES,
+                    )
                 self.unlisted += 1
                 return
             values = self._recent[name] = deque(maxlen=RECENT)

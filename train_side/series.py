@@ -17,6 +17,7 @@ from .reading import read_journal
 log = logging.getLogger("driftline")
 
 MOST = 200_000
+NAMES = 1000
 
 Curve = tuple[NDArray[np.int64], NDArray[np.float64]]
 
@@ -43,7 +44,8 @@ class _Column:
 def series_of(folder: Path) -> dict[str, Curve]:
     """Steps and values by name, in the order they were recorded; NaN where one was not finite.
 
-    Of more than 200,000 points of a name every second, fourth, … is taken.
+    Of more than 200,000 points of a name every second, fourth, … is taken, and of the names the
+    first 1,000.
 
     Raises:
         OSError: the journal cannot be read.
@@ -54,6 +56,8 @@ def series_of(folder: Path) -> dict[str, Curve]:
             for name, value in entry.values.items():
                 column = columns.get(name)
                 if column is None:
+                    if len(columns) >= NAMES:
+                        continue
                     column = columns[name] = _Column()
                 column.add(entry.step, value)
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import pickle
 from pathlib import Path
 
@@ -10,12 +11,15 @@ import numpy as np
 import psutil
 import pytest
 
+from driftline.train_side.journal import Journal
 from driftline.train_side.layers import LayerTable
 from driftline.train_side.plan import Plan
-from driftline.train_side.point import Sample
+from driftline.train_side.point import Point, Sample, stamp
 from driftline.train_side.record import Record
 from driftline.train_side.rules import default_rules
+from driftline.train_side.series import series_of
 from driftline.train_side.settings import MonitorSettings
+from driftline.train_side.sinks import Console, Values
 
 
 def sample(step: int, **values: float) -> Sample:
@@ -98,9 +102,27 @@ def test_memory_stays_constant_over_100_000_steps(tmp_path: Path) -> None:
     assert grown - memory < 8_000_000
 
 
-def test_the_number_of_names_is_bounded() -> None:
+def test_the_number_of_names_is_bounded(log: pytest.LogCaptureFixture) -> None:
     record = Record()
     for index in range(2000):
         record.add_metric(f"metric{index}", 1.0)
     assert len(record.latest()) == 500
     assert record.unlisted == 1500
+    assert len(record.metrics) == 500
+    assert len(record._metrics) == 500
+    assert log.text.count("'metric500' is the name of a value beyond the 500th") == 1
+    assert len(log.records) == 1
+
+
+def test_a_console_keeps_what_it_shows() -> None:
+    console = Console(file=io.StringIO())
+    console.write([Values(step, 1.0, {f"metric{step}": 1.0, "lr": 0.5}) for step in range(999)], [])
+    assert console._values == {"lr": 0.5}
+
+
+def test_a_report_reads_a_thousand_names(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    for step in range(1200):
+        journal.append(Point(time=stamp(step), step=step, values={f"metric{step}": 1.0}))
+    journal.close()
+    assert len(series_of(tmp_path)) == 1000
