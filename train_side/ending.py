@@ -17,6 +17,7 @@ from .report import Ending, write_report
 from .runs import FINISHED, STOPPED
 from .session import Session
 from .sinks.board import Board
+from .sinks.tensorboard import TensorBoard
 from .together import told_by_files
 
 log = logging.getLogger("driftline")
@@ -51,6 +52,7 @@ def report_on(
         curve=fit_loss_curve(*session.record.losses.series()),
         look_back=looked,
         board=boards[0].url if boards else None,
+        tensorboard=_tensorboard(plan, session.place.folder),
         unseen=session.overflows.unseen,
         notes=_notes(session),
     )
@@ -59,6 +61,11 @@ def report_on(
     for board in boards:
         board.put_report(path)
     return path
+
+
+def _tensorboard(plan: Plan, folder: Path) -> Path | None:
+    written = any(isinstance(sink, TensorBoard) for sink in plan.sinks)
+    return folder / "tensorboard" if written else None
 
 
 def _look_back(plan: Plan, session: Session, network: Any, callbacks: Any) -> LookBack | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,7 @@ class Ending:
     curve: LossCurve | None = None
     look_back: LookBack | None = None
     board: str | None = None
+    tensorboard: Path | None = None
     unseen: int = 0  # steps that were not asked whether they overflowed
     notes: Sequence[str] = ()
 
@@ -204,7 +206,10 @@ def _hardware(series: Mapping[str, Curve]) -> str:
 
 
 def _commands(ending: Ending) -> str:
-    lines = [f"tensorboard --logdir {ending.folder / 'tensorboard'}"]
+    lines = []
+    if ending.tensorboard is not None:
+        lines.append(f"tensorboard --logdir {shlex.quote(str(ending.tensorboard))}")
     if ending.board:
         lines.append(f"# the live board: {ending.board.rstrip('/')}/training")
+    lines.append(f"less {shlex.quote(str(ending.folder))}/journal-*.jsonl")
     return "```sh\n" + "\n".join(lines) + "\n```"

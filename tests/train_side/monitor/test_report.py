@@ -87,7 +87,7 @@ def test_the_report_says_what_the_training_came_to(reported: Trained) -> None:
     assert f"{reported.losses[-1]:.4g} at the end" in report
     assert f"| `bleu` | 0.3 | 0.1 (step {steps // 3}) | 0.3 (step {steps}) | 3 |" in report
     assert "## Loss curve\n\nloss ≈ " in report
-    assert "tensorboard --logdir" in report
+    assert f"tensorboard --logdir {reported.folder / 'tensorboard'}\n" in report
     assert "Absent: NVIDIA GPU, Ascend NPU." in report
     assert "| mode | graph |" in report
 
