@@ -89,6 +89,7 @@ def wired(engine: Engine, settings: Settings) -> Flask:
     """The routes around an engine."""
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body
+    app.config[refresh.INTO] = settings.refresh_folder
     app.extensions["driftline"] = engine
     metrics.timed(app, lambda: engine.monitor.session)
     app.before_request(context.begin_request)

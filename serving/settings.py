@@ -55,6 +55,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
       them.
     - `token`: the bearer token clients must send; `allow_anonymous` lets a service without one
       listen beyond loopback.
+    - `refresh_folder`: where packages with a refreshed reference are written; None is the folder
+      that the served one lies in.
     - `predictor`: ``module:function``, called with the package, where it is no MindIR.
     - `network`: ``module:function`` that returns the network of a package with a checkpoint only.
     - `max_body`, `max_instances`: bytes and rows that one request may have.
@@ -86,6 +88,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     alert_link: Annotated[str, Meta(pattern=r"^https?://[^\s]+$")] | None = None
     token: Secret | None = None
     allow_anonymous: bool = False
+    refresh_folder: Annotated[str, Meta(min_length=1)] | None = None
     predictor: Annotated[str, Meta(pattern=r"^[\w.]+:\w+$")] | None = None
     network: Annotated[str, Meta(pattern=r"^[\w.]+:\w+$")] | None = None
     max_body: Annotated[int, Meta(ge=1024, le=2**30)] = 16 * 2**20

@@ -1,7 +1,8 @@
 """``POST /reference/refresh``: a new version of the package, its reference fitted from traffic.
 
-It is written beside the served package and never in its place: to serve it, put it where the
-service looks (its path may be a link) and ask for ``/admin/reload``.
+It is written beside the served package, or into the folder that the settings name, and never in its
+place: to serve it, put it where the service looks (its path may be a link) and ask for
+``/admin/reload``.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ blueprint = Blueprint("refresh", __name__)
 # Under which the application's configuration holds the path that the operator gave, where the
 # served folder is another: what a .zip was unpacked to.
 BESIDE = "DRIFTLINE_PACKAGE"
+# Under which it holds the folder for refreshed packages, where the settings name one.
+INTO = "DRIFTLINE_REFRESH_FOLDER"
 MOST_BODY = 4096
 
 # One part of a path, that no shell and no file system takes for anything else.
@@ -43,7 +46,7 @@ Part = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$")]
 
 
 class Refresh(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the new package is called: `path` is a name in the folder of the served one."""
+    """What the new package is called: `path` is a name in the folder that it goes into."""
 
     version: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$")]
     path: Part | None = None
@@ -69,8 +72,7 @@ def refresh() -> Response:
         try:
             written = ModelPackage.write(target, metadata, files)
         except PackageError as problem:
-            log.error("the refreshed package was not written: %s", problem)
-            raise Refused(503, "not_written", problem.reason) from None
+            raise _not_written(problem.reason, target.parent) from None
     written.discard()  # what an archive was unpacked to, to verify it
     log.info("%s Written to %s.", metadata.notes[-1], target)
     told = {
@@ -127,11 +129,18 @@ def _rings(session: Session, served: Watched, now: float) -> dict[int, dict[int,
 
 
 def _target(served: Watched, wanted: Refresh) -> Path:
-    """A path in the very folder of the served package, and no other."""
+    """A path in the very folder of the served package, or in the one that is set, and no other."""
     own = Path(current_app.config.get(BESIDE) or served.package.path).absolute()
     # Its name as it was given: where that is a link, the new one belongs beside the link.
-    folder, suffix = own.parent.resolve(), ".zip" if own.suffix == ".zip" else ""
+    folder = Path(current_app.config.get(INTO) or own.parent).resolve()
+    suffix = ".zip" if own.suffix == ".zip" else ""
     return folder / (wanted.path or f"{own.name.removesuffix('.zip')}-{wanted.version}{suffix}")
+
+
+def _not_written(reason: str, folder: Path) -> Refused:
+    log.error("a refreshed package cannot be written into %s: %s", folder, reason)
+    instead = "let the service write there, or name a folder where it may (--refresh-folder)"
+    return Refused(503, "not_written", f"{folder} takes no package: {reason}; {instead}")
 
 
 @contextmanager
@@ -142,7 +151,7 @@ def _reserved(target: Path) -> Iterator[None]:
     except FileExistsError:
         raise Refused(409, "exists", f"there is something at {target.name!r}", "path") from None
     except OSError as problem:
-        raise Refused(503, "not_written", f"cannot be written: {problem.strerror}") from None
+        raise _not_written(str(problem.strerror), target.parent) from None
     try:
         yield
     except BaseException:

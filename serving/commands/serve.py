@@ -45,6 +45,7 @@ from ..settings import load
     default=None,
     help="Lets anyone in, on addresses beyond loopback too.",
 )
+@click.option("--refresh-folder", help="Where refreshed packages go (beside the served one).")
 @click.option("--predictor", help="module:function that makes a predictor of the package.")
 @click.option("--network", help="module:function that makes the network of a checkpoint.")
 @click.option("--batch-sizes", help="Batch sizes to warm up, separated by commas (1,8,32).")

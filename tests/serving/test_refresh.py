@@ -205,3 +205,31 @@ def test_a_stretch_of_hours_is_judged_under_a_promise_that_is_looser_than_an_hou
     counts = counts + layout.count("output", columns.matrix("output", outputs))
     loose = Thresholds(false_alarms="1 per 1h")
     assert pure.stretch(metadata.reference, {3600: {7200: counts}}, 0, loose).width == 3600
+
+
+def test_where_the_packages_folder_takes_nothing_another_one_may_be_named(client_of, tmp_path):
+    """As in a container that mounts the package read-only."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "state").mkdir()
+    package = served.package(tmp_path / "mine" / "toy")
+    client = client_of(package=package, bucket=3600, refresh_folder=str(tmp_path / "state"))
+    traffic(client)
+    answer = ask(client)
+    assert answer.status_code == 201, answer.text
+    assert answer.get_json()["path"] == str(tmp_path / "state" / "toy-2")
+    assert ModelPackage.open(tmp_path / "state" / "toy-2").metadata.model.version == "2"
+    assert ask(client, path="../mine/other").status_code == 422
+
+
+def test_a_folder_that_cannot_be_written_is_named_with_what_to_do(mine, monkeypatch):
+    def read_only(*_, **__):
+        raise OSError(30, "Read-only file system")
+
+    traffic(mine)
+    monkeypatch.setattr("pathlib.Path.mkdir", read_only)
+    error = ask(mine)
+    told = error.get_json()["error"]
+    assert (error.status_code, told["code"]) == (503, "not_written")
+    assert str(mine.engine.package.path.parent) in told["message"]
+    assert "Read-only file system" in told["message"]
+    assert "--refresh-folder" in told["message"]
