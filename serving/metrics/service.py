@@ -45,7 +45,8 @@ def families(versions: Mapping[Version, Known]) -> Iterator[Metric]:
     )
     cost = SummaryMetricFamily(
         "driftline_monitor_seconds",
-        "Seconds spent counting requests, off their path.",
+        "Seconds spent counting requests, in a thread off their path; what the hooks take of a "
+        "request itself, and judging, are not in it.",
         labels=MODEL,
     )
     dropped = CounterMetricFamily(

@@ -44,6 +44,11 @@ _GAUGES: tuple[tuple[str, str, Read], ...] = (
         lambda s: s.service.low_confidence,
     ),
     (
+        "usual_low_confidence_ratio",
+        "Share of the reference's predictions under the same confidence limit.",
+        lambda s: s.service.usual_low_confidence,
+    ),
+    (
         "window_latency_p95_seconds",
         "95th percentile of the window's inference seconds.",
         lambda s: None if s.service.p95_ms is None else s.service.p95_ms / 1000.0,
@@ -52,6 +57,15 @@ _GAUGES: tuple[tuple[str, str, Read], ...] = (
         "estimated_accuracy",
         "Accuracy to expect of the window's predictions, without labels.",
         lambda s: None if s.performance.estimate is None else s.performance.estimate.cbpe,
+    ),
+    (
+        "estimated_accuracy_high",
+        "Upper end of the interval of the estimate, where that can be relied on.",
+        lambda s: (
+            None
+            if s.performance.estimate is None or s.performance.estimate.unreliable
+            else s.performance.estimate.high
+        ),
     ),
     (
         "labelled_accuracy",

@@ -19,7 +19,7 @@ KUBERNETES = sorted((ROOT / "deploy" / "kubernetes").glob("*.yaml"))
 OBJECTS = [each for each in KUBERNETES if each.name != "kustomization.yaml"]
 _METRIC = re.compile(r"\bdriftline_[a-z0-9_]+")
 # What is exposed only where there is something to expose.
-_SOMETIMES = {"driftline_estimated_accuracy"}
+_SOMETIMES = {"driftline_estimated_accuracy", "driftline_estimated_accuracy_high"}
 
 
 def test_promtool_finds_the_rules_right_and_their_tests_pass(deploy, ran):
