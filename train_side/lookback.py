@@ -15,6 +15,7 @@ from driftline.metadata.package import ModelPackage
 
 from .batches import Array, Batch, batches, to_array
 from .network import as_serving, predict
+from .samples import draw
 
 ROWS = 16
 
@@ -118,23 +119,41 @@ def _written(
     source: str, batch: Batch, found: Array, names: Sequence[str], folder: Path
 ) -> LookBack:
     folder.mkdir(parents=True, exist_ok=True)
-    label = batch.label
-    if label.dtype.kind in "iu" and label.ndim == 1 and found.ndim == 2 and found.shape[1] > 1:
+    label = _classes(batch.label, found)
+    if label is not None:
         truth = [_name(names, int(each)) for each in label]
         shares = _shares(found)
         said = [_name(names, int(each)) for each in shares.argmax(axis=1)]
         rows = list(zip(truth, said, (f"{each:.4f}" for each in shares.max(axis=1)), strict=True))
         _table(folder, ("truth", "predicted", "confidence"), rows)
-        _picture(folder, batch, [(said, truth) for truth, said, _ in rows])
+        draw(folder / "samples.png", batch.inputs[0], [(said, truth) for truth, said, _ in rows])
         right = sum(truth == said for truth, said, _ in rows)
         return LookBack(source, batch.rows, right=right)
     pairs = [(np.array2string(t, precision=6), np.array2string(p, precision=6))
-             for t, p in zip(label, found, strict=True)]  # fmt: skip
+             for t, p in zip(batch.label, found, strict=True)]  # fmt: skip
     _table(folder, ("truth", "predicted"), pairs)
     error = None
-    if label.size == found.size:
-        error = float(np.abs(label.reshape(-1).astype(float) - found.reshape(-1)).mean())
+    if batch.label.size == found.size:
+        truths = batch.label.reshape(-1).astype(float)
+        error = float(np.abs(truths - found.reshape(-1)).mean())
+    draw(folder / "samples.png", batch.inputs[0], [(p[:24], t[:24]) for t, p in pairs], wrong=False)
     return LookBack(source, batch.rows, error=error)
+
+
+def _classes(label: Array, found: Array) -> Array | None:
+    """The class of each row, whole numbers or one-hot; None if rows are not of classes."""
+    if found.ndim != 2 or found.shape[1] < 2:
+        return None
+    if label.dtype.kind in "iu" and label.shape in ((len(found),), (len(found), 1)):
+        return label.reshape(-1)
+    if label.shape != found.shape or label.dtype.kind not in "iufb":
+        return None
+    ones = (label == 1).sum(axis=1) == 1
+    zeros = (label == 0).sum(axis=1) == label.shape[1] - 1
+    if not (ones & zeros).all():
+        return None
+    classes: Array = label.argmax(axis=1)
+    return classes
 
 
 def _shares(scores: Array) -> Array:
@@ -156,24 +175,3 @@ def _table(folder: Path, head: Sequence[str], rows: Sequence[Sequence[str]]) -> 
         writer = csv.writer(file)
         writer.writerow(("row", *head))
         writer.writerows((index, *row) for index, row in enumerate(rows))
-
-
-def _picture(folder: Path, batch: Batch, titles: Sequence[tuple[str, str]]) -> None:
-    """A sheet of the images, wrong ones in red, if the input is [rows, 1 or 3 channels, h, w]."""
-    images = batch.inputs[0]
-    if images.ndim != 4 or images.shape[1] not in (1, 3):
-        return
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 2.1 * -(-len(images) // 4)), dpi=110, layout="constrained")
-    FigureCanvasAgg(figure)
-    for index, (image, title) in enumerate(zip(images, titles, strict=True)):
-        axes = figure.add_subplot(-(-len(images) // 4), 4, index + 1)
-        low, high = float(image.min()), float(image.max())
-        shown = np.moveaxis((image.astype(float) - low) / ((high - low) or 1.0), 0, -1)
-        axes.imshow(shown[..., 0] if shown.shape[-1] == 1 else shown, cmap="gray")
-        said, truth = title
-        axes.set_title(f"{said}, is {truth}", fontsize=8, color="k" if said == truth else "tab:red")
-        axes.axis("off")
-    figure.savefig(folder / "samples.png")
