@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +28,22 @@ class Loop:
         past: Record | None = None,
     ) -> None:
         self._fence = Fence()
-        self.training = self._fence.call(
+        self._stopped = False
+        self._late: Callable[[str, float], None] | None = None
+        self.training: LoopTraining | None = self._fence.call(
             "begin", LoopTraining, plan, network, optimizer, again=again, past=past
         )
 
     @property
     def stop_requested(self) -> bool:
         """True once a policy wants the training to end; the loop has to look and to break."""
-        return self.training is not None and self.training.stopped
+        return self._stopped if self.training is None else self.training.stopped
+
+    def end(self, late: Callable[[str, float], None]) -> None:
+        """Lets the network go; metrics that still come are handed to `late`."""
+        self._stopped = self.stop_requested
+        self.training = None
+        self._late = late
 
     def step(
         self,
@@ -72,6 +80,8 @@ class Loop:
 
     def add_metric(self, name: str, value: float) -> None:
         """Adds a value by name, at the step that ran last."""
+        if self.training is None and self._late is not None:
+            self._late(name, value)
         if self.training is not None:
             metric = self.training.session.metric
             self._fence.call("add_metric", metric, name, value, self.training.step_number)

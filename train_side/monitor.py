@@ -16,6 +16,7 @@ from driftline.metadata.quality import Health
 
 from .ending import report_on
 from .fence import Fence
+from .late import Afterwards
 from .loop import Loop
 from .loop_training import LoopTraining
 from .model_training import ModelTraining
@@ -94,6 +95,7 @@ class TrainingMonitor(Callback):
         self._entered = 0
         self._lives = 0
         self._past: Record | None = None
+        self._ended: Afterwards | None = None
         self._training: ModelTraining | LoopTraining | None = None
         self._meetings: Meetings | None = None
         self._health: Health | None = None
@@ -104,11 +106,19 @@ class TrainingMonitor(Callback):
         return self._plan.folder
 
     def add_metric(self, name: str, value: float) -> None:
-        """Adds a value by name, at the step that ran last; without a training it is forgotten."""
+        """Adds a value by name, at the step that ran last.
+
+        Also when the training has ended: then it is written at once, and stands at the end of the
+        report. Before the first training it is forgotten, and that is logged.
+        """
         training = self._training
         if training is not None:
             metric = training.session.metric
             self._fence.call("add_metric", metric, name, value, training.step_number)
+        elif self._ended is not None:
+            self._fence.call("add_metric", self._ended.add, name, value)
+        else:
+            log.warning("%s was added before a training began, and is forgotten", name)
 
     def health(self) -> Health | None:
         """What the training came to so far, or came to; None before the first one."""
@@ -130,6 +140,7 @@ class TrainingMonitor(Callback):
         finally:
             self._fence.call("end", self._settle)
             self._fence.call("end", self._close, _reason(kind, raised))
+            opened.end(self.add_metric)
 
     def __enter__(self) -> TrainingMonitor:
         """`Model.fit` enters once more for each evaluation; only the outermost counts."""
@@ -235,6 +246,7 @@ class TrainingMonitor(Callback):
         if ended:
             session.record.end_life(session.clock.rows, time.monotonic() - session.began)
             self._past = session.record
+            self._ended = Afterwards(session.place, self._plan.sinks)
         else:
             log.warning("the monitor of %s did not end in time", self.folder)
         if self._plan.settings.report and session.place.rank == 0 and session.steps:

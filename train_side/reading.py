@@ -13,9 +13,10 @@ from .point import Line, Point, decoder
 
 
 class Recent(Protocol):
-    """The newest entries, in memory."""
+    """The newest entries, in memory; `n` is the number of the last one."""
 
     folder: Path
+    n: int
 
     @property
     def oldest(self) -> int:

@@ -116,7 +116,7 @@ class Session:
 
     def metric(self, name: str, value: float, step: int) -> None:
         """Hands over a value of the user's script."""
-        self.worker.put(Metric(step, time.time(), _plain(name), float(value)))
+        self.worker.put(Metric(step, time.time(), plain(name), float(value)))
 
     def epoch(self, number: int, step: int, metrics: Mapping[str, float]) -> None:
         """Hands over the end of an epoch."""
@@ -195,6 +195,6 @@ class Session:
         return worker.stop(max(until - time.monotonic(), 0)) and done
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """At most 200 printable characters: a board takes no others."""
     return "".join(each if each.isprintable() else " " for each in str(name))[:200] or "?"

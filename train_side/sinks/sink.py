@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from driftline.metadata.registry import Registry
 
-from ..journal import Journal
 from ..point import Notice
+from ..reading import Recent
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Run:
 
     name: str
     folder: Path
-    journal: Journal
+    journal: Recent
     steps: int | None = None
     about: Mapping[str, str] = field(default_factory=dict)
 
