@@ -13,7 +13,7 @@ from driftline.metadata.extract import Classification, Regression
 from driftline.metadata.schema import ModelMetadata
 
 from ..hooks.columns import Columns
-from ..model.answers import classified
+from ..model.answers import classified, told
 from .joining import Claim
 
 
@@ -25,7 +25,7 @@ class Claims:
 
     def __init__(self, metadata: ModelMetadata, columns: Columns) -> None:
         parts = dict(columns.part("output"))
-        self._several = len(metadata.outputs) > 1
+        self._several = len(told(metadata, columns)) > 1
         self._name = ""
         self._task: Classification | Regression | None = None
         for spec in metadata.outputs:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from driftline.metadata.extract import Classification, Regression
+from driftline.metadata.extract import Classification, Regression, Vector
 from driftline.metadata.schema import ModelMetadata
 from driftline.metadata.signals import Floats
 
@@ -21,11 +21,12 @@ Warning_ = dict[str, Any]
 class Answers:
     """Writes the predictions of one model, by what its output extractors say they are.
 
-    Outputs that no extractor explains are given as they are, under their names.
+    Outputs that no extractor explains are given as they are, under their names; embeddings are not,
+    since they say nothing to people.
     """
 
     def __init__(self, metadata: ModelMetadata, columns: Columns) -> None:
-        self._names = [spec.name for spec in metadata.outputs]
+        self._names = told(metadata, columns)
         self._parts = dict(columns.part("output"))
         self._sure = next(
             (name for name in self._names if isinstance(self._parts.get(name), Classification)),
@@ -58,6 +59,15 @@ class Answers:
                 return [{"value": row[0]} for row in values]
             return [{"values": dict(zip(part.targets, row, strict=True))} for row in values]
         return [{"output": row} for row in array.tolist()]
+
+
+def told(metadata: ModelMetadata, columns: Columns) -> list[str]:
+    """The outputs that predictions are made of: all but embeddings, where there are others."""
+    names = [spec.name for spec in metadata.outputs]
+    predicted = dict(columns.part("output"))
+    embedded = {name for name, _ in columns.part("embedding")} - predicted.keys()
+    embedded |= {name for name, part in predicted.items() if isinstance(part, Vector)}
+    return [name for name in names if name not in embedded] or names
 
 
 def classified(part: Classification, probabilities: Floats) -> list[Answer]:

@@ -11,6 +11,7 @@ from driftline.metadata.preprocess import Preprocessing, TablePreprocessing
 from driftline.metadata.schema import ModelMetadata, TensorSpec
 
 from ..hooks.columns import Columns
+from ..model.answers import told
 from ..model.intake import Intake
 from .parts import NUMBER, Json, many, thing
 
@@ -39,7 +40,7 @@ def instances(metadata: ModelMetadata, intake: Intake) -> Json:
 def prediction(metadata: ModelMetadata, columns: Columns) -> Json:
     """What is answered to one instance."""
     parts = dict(columns.part("output"))
-    found = {spec.name: _output(parts.get(spec.name)) for spec in metadata.outputs}
+    found = {name: _output(parts.get(name)) for name in told(metadata, columns)}
     return next(iter(found.values())) if len(found) == 1 else thing(**found)
 
 

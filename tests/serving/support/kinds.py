@@ -38,7 +38,17 @@ class Kind:
 
     def metadata(self) -> ModelMetadata:
         outputs = self.model(self.inputs)
-        groups = {"input": self.inputs, "output": outputs}
+        embeddings = {
+            name: array
+            for name, array in outputs.items()
+            if isinstance(self.describes.get(name), Vector)
+        }
+        groups = {
+            "input": self.inputs,
+            "output": {n: a for n, a in outputs.items() if n not in embeddings},
+            "embedding": embeddings,
+        }
+        groups = {group: arrays for group, arrays in groups.items() if arrays}
         fitted = {
             name: each.fit((self.inputs | outputs)[name]) for name, each in self.describes.items()
         }
@@ -126,6 +136,11 @@ KINDS = {
             "price": Regression(("price",)),
         },
         preprocessing={"image": PREPROCESSING},
+    ),
+    "embedding": Kind(
+        lambda arrays: {"kind": arrays["x"] @ W, "inner": np.tanh(arrays["x"])},
+        {"x": ROWS},
+        {"x": Vector(), "kind": Classification(("a", "b", "c")), "inner": Vector()},
     ),
     "unexplained": Kind(
         lambda arrays: {"kind": arrays["x"] @ W, "raw": arrays["x"] * 2},
