@@ -18,7 +18,11 @@ import served
 from boards import ROOT, Board, until
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from driftline.drift.reliability import fit_reliability
+from driftline.drift.sensitivity import sensitivity
+from driftline.metadata.extract import Classification
 from driftline.metadata.package import ModelPackage
+from driftline.metadata.quality import Quality
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
@@ -97,11 +101,14 @@ def everyday(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def open_page(browser: Browser, everyday: BrowserContext) -> Iterator[Callable[..., Page]]:
-    """Opens addresses, with options in a context of its own; checks the promise at the end."""
+    """Opens addresses, with options in a context of its own; checks the promise at the end.
+
+    `first` is called with the page before it goes there.
+    """
     opened: list[tuple[BrowserContext | Page, Watch]] = []
     expect.set_options(timeout=PATIENCE)
 
-    def make(address: str, **options: Any) -> Page:
+    def make(address: str, first: Callable[[Page], None] | None = None, **options: Any) -> Page:
         context = everyday
         if options:
             context = browser.new_context(**{"viewport": DESKTOP, "locale": "en-GB"} | options)
@@ -111,6 +118,8 @@ def open_page(browser: Browser, everyday: BrowserContext) -> Iterator[Callable[.
         watch.follow(page)
         page.watch = watch  # type: ignore[attr-defined]
         opened.append((context if options else page, watch))
+        if first is not None:
+            first(page)
         page.goto(address)
         return page
 
@@ -175,7 +184,21 @@ def naughty_package(tmp_path_factory: pytest.TempPathFactory) -> ModelPackage:
     """A package whose first class is called what no class should be."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(served, "CLASSES", (NAUGHTY, "green", "blue"))
-        return served.package(tmp_path_factory.mktemp("naughty") / "package")
+        return served.package(tmp_path_factory.mktemp("naughty") / "package", **measured())
+
+
+def measured() -> dict[str, Any]:
+    """What a real package knows beside: how right the model is, and what would be seen."""
+    reference = served.metadata().reference
+    p = Classification(served.CLASSES).probabilities(served.rows(4_000, 5) @ served.weights())
+    right = np.random.default_rng(6).random(len(p)) < p.max(axis=1)
+    top = next(each for each in reference.signals if each.name == "top_probability")
+    quality = Quality(
+        rows=len(p),
+        accuracy=float(right.mean()),
+        reliability=fit_reliability(top, p.max(axis=1), right),
+    )
+    return {"quality": quality, "sensitivity": sensitivity(reference)}
 
 
 class Traffic:
