@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
+from driftline.drift.thresholds import check_thresholds
 from driftline.metadata.errors import InputError, PackageError, SettingError
 from driftline.metadata.package import METADATA
 from driftline.metadata.preprocess import PREPROCESSINGS, Preprocessing
@@ -50,6 +51,9 @@ class Order:
                 raise SettingError(setting, str(error)) from None
         checked(self.inputs, "inputs")
         checked(self.task, "task")
+        if self.thresholds is not None:
+            # Which signals there are is only known at the end.
+            check_thresholds(self.thresholds)
         for each in self._preprocessings("").values():
             kind = kind_of(type(each))
             if kind is None or not callable(each):

@@ -11,6 +11,7 @@ from importlib import metadata as distributions
 import numpy as np
 
 from driftline.drift.sensitivity import sensitivity
+from driftline.drift.thresholds import check_thresholds
 from driftline.metadata.extract import Classification, Extractor, Joined, Regression
 from driftline.metadata.fitting import fit_reference
 from driftline.metadata.host import host_fingerprint
@@ -125,7 +126,13 @@ def assembled(
     thresholds: Thresholds | None = None,
     notes: Sequence[str] = (),
 ) -> ModelMetadata:
-    """The metadata, complete but for the files."""
+    """The metadata, complete but for the files.
+
+    Raises:
+        SettingError: a threshold is for a signal that the reference does not have.
+    """
+    if thresholds is not None:
+        check_thresholds(thresholds, findings.reference)
     now = datetime.datetime.now(datetime.UTC)
     return ModelMetadata(
         created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),

@@ -14,6 +14,7 @@ from trainings import Cnn, TwoInputs, dataset, digits, train_digits, train_two_i
 
 from driftline.metadata.errors import SettingError
 from driftline.metadata.package import ModelPackage
+from driftline.metadata.thresholds import Rule, Thresholds
 from driftline.train_side import Classification, FingerprintCallback, Image, Tabular
 from driftline.train_side import conclusion as module
 
@@ -111,6 +112,16 @@ def test_a_wrong_number_of_classes_is_told(callback_for, tmp_path, log):
     assert_reported(log, "2 scores a row expected, got 10")
 
 
+def test_a_threshold_for_a_signal_that_is_not_there_is_told_when_packaging(
+    callback_for, tmp_path, log
+):
+    """And not by every service that is given the package."""
+    thresholds = Thresholds(signals={"brightnes": Rule(psi=0.2)})
+    train_digits("graph", callback_for(tmp_path / "package", thresholds=thresholds), epochs=1)
+    assert_reported(log, "signals.brightnes")
+    assert not (tmp_path / "package").exists()
+
+
 def test_an_unknown_input_is_told_at_the_first_step(callback_for, tmp_path, log):
     callback = callback_for(tmp_path / "package", inputs={"picture": Image()})
     train_digits("graph", callback, epochs=1)
@@ -183,6 +194,8 @@ def test_labels_outside_the_classes_are_noted(callback_for, tmp_path):
         ({"task": None}, "task"),
         ({"model_name": "a/b"}, "model_name"),
         ({"model_version": ""}, "model_version"),
+        ({"thresholds": Thresholds(false_alarms="seldom")}, "false_alarms"),
+        ({"thresholds": Thresholds(groups={"inputs": Rule()})}, "groups.inputs"),
     ],
 )
 def test_impossible_settings_are_refused_where_they_are_given(
