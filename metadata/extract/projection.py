@@ -31,7 +31,6 @@ NEAR = 8.0
 # A component of less relative variance than this is taken to have this much: a constraint that
 # held to rounding is a direction to watch, not one to divide by zero in.
 FLOOR = 1e-6
-CHUNK = 1 << 20
 
 
 class Projection(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
@@ -145,15 +144,9 @@ _TYPES = {"center": "<f8", "scale": "<f8", "components": "<f4", "spread": "<f8"}
 
 
 def row_products(rows: Floats, others: Floats) -> Floats:
-    """``rows @ others.T`` whose bits for a row do not depend on how many rows there are."""
-    step = max(1, CHUNK // max(1, others.size))
-    if len(rows) <= step:
-        whole: Floats = np.add.reduce(rows[:, None, :] * others, axis=2)
-        return whole
-    out = np.empty((len(rows), len(others)))
-    for start in range(0, len(rows), step):
-        part = rows[start : start + step, None, :] * others
-        np.add.reduce(part, axis=2, out=out[start : start + step])
+    """``rows @ others.T`` whose bits for a row do not depend on how many rows there are: each is
+    summed by itself, where a matrix product goes by blocks."""
+    out: Floats = np.einsum("ij,kj->ik", rows, others)
     return out
 
 
