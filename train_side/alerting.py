@@ -39,6 +39,7 @@ class Alert(Policy):
     """
 
     kind = "alert"
+    first_rank = True
 
     def __init__(self, url: str, *, secret: str | None = None, timeout: float = 5.0) -> None:
         self.delivered = self.failed = 0

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from .fence import Fence
 from .gauges import Gauges
 from .journal import Journal
@@ -19,6 +21,9 @@ from .sinks.sink import Sink, Values
 
 HOT = "/temperature_celsius"
 LONGEST_WAIT = 4.0
+# Ranks look at steps of their own: one may find a meeting later what another has found.
+MEETINGS = 2
+LEFT = 100
 
 Task = Callable[[], None]
 Item = Sample | EpochEnd | Metric | Task
@@ -45,6 +50,10 @@ class Desk:
         self.cpu = 0.0  # seconds of processor time used here and by the sinks' threads
         self.first: Task | None = None  # comes before everything else, and is charged to nobody
         self._free = 0.0
+        self.first_acts = False  # on another rank: rank 0 does what one rank has to do
+        self._left: list[Notice] = []
+        self._acted: dict[str, int] = {}
+        self._meetings = 0
         self._journal = journal
         self._episodes = [Episode(rule) for rule in watching.rules]
         self._policies = watching.policies
@@ -87,11 +96,35 @@ class Desk:
             Saved(time=stamp(time.time()), step=step, path=path, loss=loss if finite else None)
         )
 
+    def hear(self, notices: Sequence[tuple[Notice, str]], told: Sequence[Notice]) -> None:
+        """The ranks have met: on rank 0 these were found by others, and `told` from here.
+
+        What one rank has to do is done for each rule once, though several have found the same.
+        """
+        self._left = [each for each in self._left if each not in told]
+        self._meetings += 1
+        for notice, sentence in notices:
+            self.tell(replace(notice, sentence=sentence))
+            acted = self._acted.get(notice.rule, -MEETINGS) > self._meetings - MEETINGS
+            if not acted and not self._seen_here(notice.rule):
+                self._acted[notice.rule] = self._meetings
+                self._act(replace(notice, sentence=sentence), [True])
+
+    def _seen_here(self, rule: str) -> bool:
+        return any(each.active for each in self._episodes if each.rule.kind == rule)
+
     def _notice(self, notice: Notice) -> None:
         """Writes an event down, and does what its rule's policies say."""
         self.tell(notice)
+        self._acted[notice.rule] = self._meetings
+        if self.first_acts:
+            self._left = [*self._left, notice][-LEFT:]
+        self._act(notice, [False] if self.first_acts else [False, True])
+
+    def _act(self, notice: Notice, first_rank: Sequence[bool]) -> None:
         for policy in self._policies.get(notice.rule, DEFAULT):
-            self.fence.call(policy.kind, policy.apply, notice, self._training)
+            if policy.first_rank in first_rank:
+                self.fence.call(policy.kind, policy.apply, notice, self._training)
 
     def _take(self, item: Item) -> None:
         if isinstance(item, Sample):
@@ -167,7 +200,13 @@ class Desk:
                 )
 
     def finish(self, seconds: float) -> None:
-        """Waits until what policies have sent has arrived, for at most `seconds` altogether."""
+        """Waits until what policies have sent has arrived, for at most `seconds` altogether.
+
+        What rank 0 was not told any more is sent from here.
+        """
+        left, self._left = self._left, []
+        for notice in left:
+            self._act(notice, [True])
         until = time.monotonic() + seconds
         policies = {id(each): each for chosen in self._policies.values() for each in chosen}
         for policy in (*policies.values(), *DEFAULT):

@@ -176,7 +176,7 @@ class TrainingMonitor(Callback):
             self._fence.call("step end", training.step_end, run_context.original_args())
             if training.session.wishes.pending:
                 self._fence.call("obey", training.obey, run_context)
-            if self._meetings is not None and self._meetings.stops and training.deep:
+            if self._meetings is not None and self._meetings.often and training.deep:
                 self._meet(run_context)
 
     def on_train_epoch_end(self, run_context: Any) -> None:

@@ -18,13 +18,13 @@ MOST_CHECKPOINTS = 5
 def obeyed(session: Session, cell: Any, step: int) -> Notice | None:
     """Saves the checkpoint that is wanted, of `cell`; gives the reason to stop if there is one.
 
-    With a stop comes ``anomaly_report.md``, written on the worker's thread. On other ranks than 0
-    nothing is saved: they hold the same. Of more than five checkpoints the first, which is nearest
-    to a sound training, and the latest four are kept.
+    With a stop comes ``anomaly_report.md``, written on the worker's thread. Where ranks meet only
+    rank 0 is asked for a checkpoint, whoever has found the fault: they hold the same. Of more than
+    five checkpoints the first, which is nearest to a sound training, and the latest four are kept.
     """
     checkpoint, stop = session.wishes.taken()
     place = session.place
-    if checkpoint is not None and cell is not None and place.rank == 0:
+    if checkpoint is not None and cell is not None:
         path = place.folder / "faults" / f"{checkpoint.rule}-step{step}.ckpt"
         save_checkpoint(cell, path)
         session.saved.append(path)

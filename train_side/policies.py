@@ -27,9 +27,14 @@ class Training(Protocol):
 
 
 class Policy:
-    """Acts on what a rule has found, on the worker's thread."""
+    """Acts on what a rule has found, on the worker's thread.
+
+    Where several ranks train together what `first_rank` says is done by rank 0 only, for what
+    any of them has found.
+    """
 
     kind: ClassVar[str]
+    first_rank: ClassVar[bool] = False
 
     def apply(self, notice: Notice, training: Training) -> None:
         """Does it; an error is logged, and stops no other policy."""
@@ -77,6 +82,7 @@ class SaveCheckpoint(Policy):
     """
 
     kind = "save_checkpoint"
+    first_rank = True
 
     def apply(self, notice: Notice, training: Training) -> None:
         """Asks the training thread, which alone may touch the network."""

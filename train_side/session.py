@@ -11,7 +11,7 @@ from .desk import Desk, Item, Watching
 from .fence import Fence
 from .interrupts import Interrupts
 from .overflows import Overflows
-from .point import EpochEnd, Metric, Notice, Sample
+from .point import EpochEnd, Metric, Sample
 from .policies import Wishes
 from .probes.probe import Probe, Step, Timing
 from .record import Record
@@ -131,17 +131,6 @@ class Session:
     def do(self, task: Any) -> None:
         """Has the worker call `task`, after all that was handed over before."""
         self.worker.put(task, must=True)
-
-    def desk_notice(self, notice: Notice, sentence: str) -> None:
-        """Hands over what another rank's rules have found."""
-        told = Notice(
-            time=notice.time,
-            step=notice.step,
-            rule=notice.rule,
-            severity=notice.severity,
-            sentence=sentence,
-        )
-        self.do(lambda: self.desk.tell(told))
 
     @property
     def last_step(self) -> int:
