@@ -33,7 +33,7 @@ class ModelTraining:
 
     def __init__(self, plan: Plan, params: Any, *, again: bool, past: Record | None) -> None:
         network = params.get("network") or params.get("train_network")
-        self.stopped = self.deep = False
+        self.stopped = self.deep = self._tapped = False
         self.network = _inference_network(params)
         self._params = params
         self._tap = GradientTap(params.get("train_network"), params.get("optimizer"))
@@ -77,7 +77,8 @@ class ModelTraining:
 
     def step_begin(self, params: Any) -> None:
         """Chooses whether to look at the step that begins."""
-        self._tap.take_out()  # if the end of the last step was never told
+        if self._tapped:  # the end of the last step was never told
+            self._take_out()
         if self._savers:
             self.look_for_checkpoint()
         depth = self.session.choose()
@@ -95,13 +96,15 @@ class ModelTraining:
             deep=self.deep,
         )
         if step.deep:
+            self._tapped = True
             self._tap.put_in(batch)
         self.session.begin(step)
         self._step = step
 
     def step_end(self, params: Any) -> None:
         """Takes the values of a step that was chosen."""
-        self._tap.take_out()
+        if self._tapped:
+            self._take_out()
         number = int(params.get("cur_step_num"))
         steps, self._seen = number - self._seen, number
         rows = self._rows(params, steps)
@@ -160,6 +163,10 @@ class ModelTraining:
         note = f"Gradients were not measured: {self._tap.error}".splitlines()[0]
         if self._tap.error is not None and note not in self.session.notes:
             self.session.notes.append(note)
+
+    def _take_out(self) -> None:
+        self._tapped = False
+        self._tap.take_out()
 
     def health(self) -> Health:
         """What the training came to so far."""

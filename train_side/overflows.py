@@ -18,17 +18,16 @@ class Overflows:
 
     def __init__(self) -> None:
         self.unseen = 0
-        self._on: bool | None = None  # not known before the first step
+        self.on: bool | None = None  # not known before the first step
         self._flags: list[Any] = []
 
     def note(self, outputs: Any, steps: int) -> None:
         """Steps have ended that are not looked at; `outputs` are those of the last one."""
-        if self._on is False:
-            return
         shows = type(outputs) is tuple and len(outputs) >= 3
-        if self._on is None:
-            self._on = shows and is_flag(outputs[1])
-            return self.note(outputs, steps)
+        if self.on is None:
+            self.on = shows and is_flag(outputs[1])
+        if not self.on:
+            return
         if shows and len(self._flags) < MOST:
             self._flags.append(outputs[1])
             steps -= 1
@@ -36,8 +35,8 @@ class Overflows:
 
     def sampled(self, values: Any, steps: int) -> float:
         """How many were skipped since the last sample, the one with these values left out."""
-        self._on = "overflow" in values
-        if self._on:
+        self.on = "overflow" in values
+        if self.on:
             self.unseen += steps - 1
         return self.take()
 

@@ -48,6 +48,13 @@ class Pace:
         self._seen = now
         return self._free > 0 or self._credit >= 0 or now - self._taken_at >= self._longest
 
+    def next_due(self, now: float) -> float:
+        """The moment before which `due` is False, if nothing is booked until then."""
+        if self._free > 0 or self._credit >= 0 or self._seen is None:
+            return now
+        earned = self._seen - self._credit / self._share
+        return min(earned, self._taken_at + self._longest)
+
     def pause(self) -> None:
         """The time from here to the next question earns nothing."""
         self._seen = None

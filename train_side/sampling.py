@@ -44,6 +44,8 @@ class Sampler:
         self._now = 0.0
         self._count = 0
         self._deep_at = -APART
+        self._asleep_until = float("-inf")
+        self._asleep_before = 0
         self._usual: deque[float] = deque(maxlen=15)
         self._light_costs: deque[float] = deque(maxlen=15)
         self._deep_costs: deque[float] = deque(maxlen=7)
@@ -51,6 +53,9 @@ class Sampler:
     def choose(self, now: float) -> Depth:
         """The depth of the step that begins `now` (seconds)."""
         self._count += 1
+        if now < self._asleep_until and self._count < self._asleep_before:
+            self._now = now  # most steps of a training end here
+            return "none"
         self._first = now if self._first is None else self._first
         self._now = now
         if self._is_deep(now):
@@ -58,7 +63,11 @@ class Sampler:
             return "deep"
         if self._every is not None:
             return "light" if self._count % self._every == 0 else "none"
-        return "light" if self.light.due(now) else "none"
+        if self.light.due(now):
+            return "light"
+        if self._deep_every is None:
+            self._sleep(now)
+        return "none"
 
     def took(self, depth: Depth, hooks: float, whole: float, now: float) -> None:
         """Books a looked-at step: seconds in our hooks, and from its begin to the end of them.
@@ -89,10 +98,30 @@ class Sampler:
         if self._agrees:
             self._deep_every = interval
 
+    def charge(self, seconds: float) -> None:
+        """Books a cost that came beside the steps to the light ones."""
+        self.light.charge(seconds)
+        self._asleep_until = self._now
+
     def pause(self) -> None:
         """Something else than steps runs until the next choice; it earns nothing."""
+        if self._now < self._asleep_until:  # what was slept through is earned
+            self.light.due(self._now)
+            if self._count - self._deep_at >= APART:
+                self.deep.due(self._now)
+            self._asleep_until = self._now
         self.light.pause()
         self.deep.pause()
+
+    def _sleep(self, now: float) -> None:
+        """Notes until when nothing can be due: there is no need to ask before."""
+        self._asleep_until = self.light.next_due(now)
+        apart = self._deep_at + APART
+        if self._count + 1 < apart:
+            self._asleep_before = apart
+        else:
+            self._asleep_before = WIDEST * WIDEST
+            self._asleep_until = min(self._asleep_until, self.deep.next_due(now))
 
     def _is_deep(self, now: float) -> bool:
         if self._deep_every is not None:

@@ -67,7 +67,7 @@ class Session:
         self.clock.begin(now)
         cpu = self.desk.cpu
         if cpu != self._booked:
-            self.sampler.light.charge(cpu - self._booked)
+            self.sampler.charge(cpu - self._booked)
             self._booked = cpu
         depth = self.sampler.choose(now)
         self._began_at = now
@@ -83,7 +83,8 @@ class Session:
     def skipped(self, rows: int, steps: int = 1, outputs: Any = None) -> None:
         """A step has ended that is not looked at."""
         self.steps += steps
-        self.overflows.note(outputs, steps)
+        if self.overflows.on is not False:
+            self.overflows.note(outputs, steps)
         self.clock.end(time.perf_counter(), rows, steps)
 
     def end(self, step: Step, steps: int = 1) -> dict[str, float]:

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 
+import numpy as np
 import pytest
 from watched import until
 
@@ -124,6 +125,38 @@ def test_a_point_is_due_after_the_longest_time() -> None:
             pace.took(0.4)
             taken.append(step)
     assert taken == list(range(0, 20, 2))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_steps_that_are_slept_through_would_not_have_been_looked_at(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The short way through most steps leads where the long one does."""
+    random = np.random.default_rng(seed)
+    short, long = Sampler(Sampling()), Sampler(Sampling())
+    monkeypatch.setattr(long, "_sleep", lambda now: None)
+    now, seen, asleep = 0.0, [], 0
+    for _ in range(20_000):
+        now += float(random.gamma(2.0, 0.006))
+        chance = random.random()
+        if chance < 0.002:
+            for each in (short, long):
+                each.pause()
+            now += 1.0
+        elif chance < 0.07:
+            for each in (short, long):
+                each.charge(0.0003)
+        depths = [each.choose(now) for each in (short, long)]
+        assert depths[0] == depths[1]
+        asleep += now < short._asleep_until
+        seen.append(depths[0])
+        if depths[0] != "none":
+            cost = float(random.gamma(2.0, 0.0002 if depths[0] == "light" else 0.004))
+            for each in (short, long):
+                each.took(depths[0], cost, cost + 0.01, now)
+    assert seen.count("deep") > 5
+    assert seen.count("light") > 150
+    assert asleep > 10_000
 
 
 def test_several_ranks_look_deeply_at_the_same_steps() -> None:
