@@ -33,9 +33,12 @@ function one(alert) {
       h("span", { class: "muted small" }, around(say("opened"), time(alert.opened)),
         ...(alert.until ? [" · ", ...around(say("ended"), time(alert.until))] : [])),
       open && !taken ? h("button", { type: "button", "aria-label": say("acknowledge_one", words), data: { alert: alert.id }, onclick: (event) => take(alert, event.currentTarget) }, say("acknowledge")) : null),
-    h("p", {}, localised(words)),
+    h("p", {}, alert.kind === "training" ? [training(alert.version), " · "] : null, localised(words)),
     taken ? h("p", { class: "taken" }, around(say("acknowledged"), taken.by, time(taken.at))) : null);
 }
+
+/** The training that an alert is about, one click away. */
+const training = (run) => h("a", { href: `/training#${new URLSearchParams([["run", run]])}` }, run);
 
 /** Takes an alert on, in the name that stands above; asks for one first. */
 async function take(alert, button) {

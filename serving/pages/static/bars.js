@@ -46,6 +46,9 @@ function cellName(cells, at) {
   return value === undefined ? say("cell_other") : number(value);
 }
 
+/** What is rare has its digits too: 0.0 % would be never. */
+const rate = (part) => percent(part, part > 0 && part < 0.01 ? 2 : 1);
+
 /** Bars side by side, a row for each name, with their shares as numbers. */
 export function pairs(rows) {
   const most = largest(rows.map((row) => row.reference), rows.map((row) => row.window ?? 0));
@@ -55,7 +58,7 @@ export function pairs(rows) {
     h("span", { class: "pair" }, s("svg", { "aria-hidden": "true" },
       s("rect", { class: "r", x: 0, y: 0, height: 6, width: wide(reference), rx: 1 }),
       s("rect", { class: "w", x: 0, y: 8, height: 6, width: wide(window), rx: 1 }))),
-    h("span", {}, `${percent(reference)} → ${percent(window)}`),
+    h("span", {}, `${rate(reference)} → ${rate(window)}`),
   ]));
 }
 

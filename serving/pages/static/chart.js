@@ -2,6 +2,7 @@
 import { h, text } from "./dom.js";
 import { number } from "./format.js";
 import { noisy, scale, title, unit } from "./metrics.js";
+import { say } from "./page.js";
 import { CONFIG, DASHES, faint, layout, place, plotly, under } from "./plot.js";
 import { nearest, smoothed } from "./series.js";
 
@@ -69,7 +70,11 @@ export class Chart {
     this.#mark(traces, options);
     const wide = layout(look, {
       dragmode: options.touch ? false : "zoom",
-      xaxis: { range: range ?? options.extent, autorange: false },
+      height: 234, margin: { l: 54, r: 14, t: 8, b: 42 },
+      xaxis: {
+        range: range ?? options.extent, autorange: false,
+        title: { text: say(axis === "step" ? "axis_step" : "minutes"), standoff: 4, font: { size: 11.5, color: look.muted } },
+      },
       yaxis: { type: log ? "log" : "linear", autorange: true },
       shapes: this.shapes,
     });

@@ -3,7 +3,7 @@ import { h } from "./dom.js";
 import { distribution, legend } from "./bars.js";
 import { count, number, percent, signed } from "./format.js";
 import { ask, say } from "./page.js";
-import { colours, CONFIG, layout, plotly } from "./plot.js";
+import { colours, CONFIG, layout, NARROW, plotly } from "./plot.js";
 import { localised } from "./verdict.js";
 
 /** A moment as plotly shows it: in the viewer's zone. */
@@ -104,7 +104,7 @@ export class Detail {
       { ...common, y: timeline.map((each) => each.psi), yaxis: "y2", line: { color: look.lines[1], width: 1.6, dash: "dash" }, marker: { color: look.lines[1] } },
     ], layout(look, {
       height: 200, margin: { l: 44, r: 44, t: 8, b: 28 }, dragmode: false,
-      xaxis: { type: "date", nticks: 5, fixedrange: true, range: span(timeline), tickformat: clock(timeline) },
+      xaxis: { type: "date", nticks: innerWidth < NARROW ? 3 : 5, tickangle: 0, fixedrange: true, range: span(timeline), tickformat: clock(timeline) },
       yaxis: { nticks: 4 },
       yaxis2: { overlaying: "y", tickmode: "auto", exponentformat: "e", side: "right", rangemode: "tozero", showgrid: false, fixedrange: true, nticks: 4, tickfont: { color: look.muted, size: 11.5 } },
       shapes: onset ? [{ type: "line", x0: local(onset), x1: local(onset), yref: "paper", y0: 0, y1: 1, line: { color: look.drift, width: 1.5, dash: "dot" } }] : [],

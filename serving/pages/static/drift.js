@@ -6,7 +6,7 @@ import { clock, local, span } from "./detail.js";
 import { around, duration, time } from "./format.js";
 import { Live } from "./live.js";
 import { ask, banner, lang, say } from "./page.js";
-import { colours, CONFIG, layout, plotly } from "./plot.js";
+import { colours, CONFIG, layout, NARROW, plotly } from "./plot.js";
 import { Signals } from "./signals.js";
 import { facts, verdict } from "./verdict.js";
 
@@ -93,7 +93,7 @@ async function draw() {
     { type: "scatter", mode: "markers", x: x.slice(-1), y: y.slice(-1), hoverinfo: "skip", cliponaxis: false, marker: { size: 9, color: tone[points.at(-1).state] ?? look.quiet } },
   ], layout(look, {
     height: 222, dragmode: false, shapes: lines, margin: { l: 40, r: 14, t: 8, b: 26 },
-    xaxis: { type: "date", fixedrange: true, nticks: 6, range: span(points), tickformat: clock(points) },
+    xaxis: { type: "date", fixedrange: true, nticks: innerWidth < NARROW ? 3 : 6, tickangle: 0, range: span(points), tickformat: clock(points) },
     yaxis: { nticks: 4, range: [-1, Math.max(needed, ...y) * 1.08 + 0.2] },
   }), { ...CONFIG, responsive: true });
 }

@@ -22,9 +22,11 @@ export const count = (value) => (value === null || value === undefined ? "–" :
 export const percent = (share, digits = 1) =>
   share === null || share === undefined ? "–" : `${minus((100 * share).toFixed(digits))} %`;
 export const signed = (value, digits = 2) =>
-  value === null || value === undefined ? "–" : `${value > 0 ? "+" : ""}${minus(value.toFixed(digits))}`;
+  value === null || value === undefined ? "–" : sign(value.toFixed(digits));
 export const ms = (value) => (value === null || value === undefined ? "–" : `${number(value, 3)} ms`);
 
+// What is rounded to nothing has no sign.
+const sign = (text) => (Number(text) === 0 ? text.replace("-", "") : `${text.startsWith("-") ? "" : "+"}${minus(text)}`);
 const minus = (text) => text.replace("-", "−");
 const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 const raised = (exponent) => [...String(exponent)].map((sign) => RAISED[sign]).join("");

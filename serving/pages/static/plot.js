@@ -21,6 +21,7 @@ export function faint(colour, opacity) {
 
 export const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
 export const CONFIG = { displayModeBar: false, responsive: false, doubleClick: false, showTips: false, scrollZoom: false };
+export const NARROW = 720; // px; as in the style sheets, a phone's screen
 const coarse = matchMedia("(pointer: coarse)").matches;
 
 /** The layout that all charts share; `more` goes over it. */

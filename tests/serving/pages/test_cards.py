@@ -5,10 +5,12 @@ it all is. Where a state is rare it is put into the service's own answer, which 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +169,58 @@ def test_the_health_of_the_monitor_is_told_part_by_part(opened: Callable[..., Pa
     change["health"] = ill
     expect(health).to_have_text(["well", "silent for 40 s", "slack: 3 waiting", "rows: 7"])
     expect(page.locator("#health .bad")).to_have_count(2)
+
+
+def test_an_alert_of_a_training_says_which_one(drifted: Any, open_page: Open) -> None:
+    """And leads to it: a board takes the events of many."""
+    told = drifted.server.get("/alerts").json()
+    run = "<b>digits</b> & co"
+    told["open"] = [told["open"][0] | {"kind": "training", "model": "training", "version": run}]
+    answer = "**/alerts"
+    page = open_page(
+        drifted.server.address + "/",
+        lambda page: page.route(answer, lambda route: route.fulfill(json=told)),
+    )
+    link = page.locator("#alerts a")
+    expect(link).to_have_text(run)
+    link.click()
+    expect(page).to_have_url(re.compile(r"/training#run=%3Cb%3Edigits%3C%2Fb%3E\+%26\+co$"))
+    page.unroute_all(behavior="ignoreErrors")
+
+
+def test_an_opened_signal_is_readable_on_a_phone(drifted: Any, open_page: Open) -> None:
+    """Its table stays a table, and the marks of its axis stand apart."""
+    page = open_page(drifted.server.address + "/", viewport={"width": 390, "height": 844})
+    page.locator("#signals").get_by_role("button", name="a2", exact=True).click()
+    detail = page.locator("tr.detail")
+    expect(detail.locator(".said")).not_to_be_empty()
+    for row in detail.locator("table tr").all():
+        boxes = [cell.bounding_box() for cell in row.locator("th, td").all()]
+        assert len(boxes) == 3
+        assert len({box["y"] for box in boxes if box}) == 1
+    expect(detail.locator("thead")).to_be_visible()
+    ticks = detail.locator(".xtick text")
+    expect(ticks).not_to_have_count(0)
+    assert all("rotate" not in str(tick.get_attribute("transform")) for tick in ticks.all())
+    marks = [each.bounding_box() for each in detail.locator(".axis span:visible").all()]
+    assert len(marks) == 3
+    for left, right in pairwise(each for each in marks if each):
+        assert left["x"] + left["width"] < right["x"]
+
+
+def test_numbers_that_are_rounded_say_no_more_than_they_know(drifted: Any, open_page: Open) -> None:
+    page = open_page(drifted.server.address + "/")
+    expect(page.locator("#state")).to_have_text("Drift")
+    said = page.evaluate(
+        """async () => {
+          const all = performance.getEntriesByType("resource").map((each) => each.name);
+          const load = (name) => import(all.find((each) => each.endsWith(`/${name}`)));
+          const [{ signed }, { pairs }] = [await load("format.js"), await load("bars.js")];
+          const rare = pairs([{ name: "a", reference: 0.0003, window: 0.5 }]).lastChild.textContent;
+          return [signed(-0.001), signed(0.001), signed(-0.3), signed(0.3), rare];
+        }"""
+    )
+    assert said == ["0.00", "0.00", "−0.30", "+0.30", "0.03 % → 50.0 %"]
 
 
 def test_an_old_verdict_is_said_in_a_banner_until_there_is_a_new_one(

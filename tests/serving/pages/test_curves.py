@@ -78,3 +78,12 @@ def test_smoothing_draws_the_mean_and_keeps_the_values_behind_it(page: Page) -> 
     # The value that is read beside the curve is the measured one.
     chart = page.locator('[data-metric="grad_norm"]')
     expect(chart.locator(".values")).to_have_text("1.300")
+
+
+def test_the_axis_says_what_it_counts(page: Page) -> None:
+    titles = (
+        """() => [...document.querySelectorAll(".chart .xtitle")].map((each) => each.textContent)"""
+    )
+    until(lambda: page.evaluate(titles) == ["steps"] * 4, 10, "the words")
+    page.get_by_label("Along").select_option("time")
+    until(lambda: page.evaluate(titles) == ["min since the start"] * 4, 10, "the other words")
