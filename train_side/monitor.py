@@ -117,6 +117,8 @@ class TrainingMonitor(Callback):
             self._fence.call("add_metric", metric, name, value, training.step_number)
         elif self._ended is not None:
             self._fence.call("add_metric", self._ended.add, name, value)
+            if self._past is not None:
+                self._fence.call("add_metric", self._past.add_metric, name, value)
         else:
             log.warning("%s was added before a training began, and is forgotten", name)
 
@@ -244,7 +246,8 @@ class TrainingMonitor(Callback):
         if self._health is None:
             self._health = training.health()
         if ended:
-            session.record.end_life(session.clock.rows, time.monotonic() - session.began)
+            seconds = time.monotonic() - session.began
+            session.record.end_life(session.clock.rows, seconds, session.last_step)
             self._past = session.record
             self._ended = Afterwards(session.place, self._plan.sinks)
         else:

@@ -54,6 +54,8 @@ class Plan:
         settings = self.settings
         resume = True if again else settings.resume
         place = RunFolder(self.folder, run=settings.run, resume=resume, rank=rank)
+        if past is not None and place.resumed_after is None:  # nothing could be written of it
+            place.resumed_after = past.step
         sinks = self.sinks if rank == 0 else ()
         watching = Watching(copy.deepcopy(self.rules), self.policies, self.gauges, sinks)
         session = Session(

@@ -8,10 +8,8 @@ from typing import ClassVar, Protocol
 
 from driftline.metadata.registry import Registry
 
+from . import voice
 from .point import Notice
-from .worker import Worker
-
-log = logging.getLogger("driftline")
 
 
 class Training(Protocol):
@@ -53,25 +51,16 @@ class Log(Policy):
 
     kind = "log"
 
-    def __init__(self) -> None:
-        # A terminal that takes nothing more must not hold up the journal.
-        self._worker: Worker[Notice] = Worker(
-            self._say, name="driftline-log", capacity=100, tick=5.0
-        )
-
     def apply(self, notice: Notice, training: Training) -> None:
-        """Informs or warns, as severe as the rule is, on a thread of its own."""
-        self._worker.put(notice)
-        self._worker.wake()
+        """Informs or warns, as severe as the rule is, without waiting for who takes the line."""
+        level = {"info": logging.INFO, "warning": logging.WARNING, "critical": logging.ERROR}
+        voice.say(
+            level[notice.severity], "step %d: %s: %s", notice.step, notice.rule, notice.sentence
+        )
 
     def finish(self, seconds: float) -> None:
         """Waits a second for a slow place."""
-        self._worker.flush(min(seconds, 1.0))
-
-    def _say(self, notices: Sequence[Notice]) -> None:
-        level = {"info": logging.INFO, "warning": logging.WARNING, "critical": logging.ERROR}
-        for each in notices:
-            log.log(level[each.severity], "step %d: %s: %s", each.step, each.rule, each.sentence)
+        voice.finish(min(seconds, 1.0))
 
 
 @POLICIES.register

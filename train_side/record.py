@@ -100,8 +100,9 @@ class Record:
         """Takes note of a checkpoint that was saved."""
         self.checkpoints.append(Checkpoint(path, step, math.inf if loss is None else loss))
 
-    def end_life(self, rows: int, seconds: float) -> None:
-        """What comes is a life of its own, of the same run."""
+    def end_life(self, rows: int, seconds: float, step: int = 0) -> None:
+        """What comes is a life of its own, of the same run; `step` is the last one of this life."""
+        self.step = max(self.step, step)
         self.rows_before += rows
         self.seconds_before += seconds
         self.notices_before = self.notice_count

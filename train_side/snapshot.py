@@ -16,8 +16,7 @@ from .batches import to_array
 from .probes.probe import Step
 from .rules.non_finite import in_words, looked_at, non_finite
 from .session import Session
-
-log = logging.getLogger("driftline")
+from .voice import say
 
 MOST_SNAPSHOTS = 3
 CALM = 50
@@ -108,4 +107,4 @@ def _write(
             file.write(json.dumps({"step": step, "values": shown}) + "\n")
     if parameters is not None:
         np.savez(folder / "parameters.npz", **dict(parameters))
-    log.warning("snapshot of the fault: %s", folder)
+    say(logging.WARNING, "snapshot of the fault: %s", folder)

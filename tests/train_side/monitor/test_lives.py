@@ -61,6 +61,17 @@ def test_two_trainings_of_one_monitor_are_one_run(tmp_path: Path) -> None:
     assert "| 5 | non_finite | critical |" in report(tmp_path)
 
 
+def test_a_run_that_cannot_be_written_is_one_run_too(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monitor = monitor_of(tmp_path / "file" / "run")
+    live(monitor, nan=5)
+    live(monitor)
+    health = monitor.health()
+    assert health is not None
+    assert (health.steps, health.epochs, health.rows_seen) == (20, 2, 320)
+    assert [(each.rule, each.step) for each in health.events] == [("non_finite", 5)]
+
+
 def test_what_a_process_before_found_is_told(tmp_path: Path) -> None:
     """The second process knows of it from the journal alone."""
     with pytest.raises(RuntimeError):

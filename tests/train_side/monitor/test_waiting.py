@@ -81,14 +81,13 @@ def test_a_logger_that_takes_nothing(free: threading.Event, tmp_path: Path) -> N
             settings=SETTINGS,
         )
         with monitor.loop() as loop:
-            # No snapshot: its own line would be said by the worker.
-            loop.training._snapshots._taken = 3
             loop.step(loss=float("nan"))
             loop.training.session.worker.wake()
             until(terminal.asked.is_set)
             for _ in range(20):
                 loop.step(loss=1.0)
             until(lambda: len(Trained([], [], {}, tmp_path).series("loss")) == 21, 5)
+            assert (tmp_path / "faults" / "step-1" / "fault.json").exists()
     finally:
         free.set()
         logger.removeHandler(handler)
