@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..evaluation.desk import TRAININGS, Desk
+from ..evaluation.judging import Caught
 from ..stores.store import Store
 from ..watches.model import ModelWatch
 from ..watches.outage import Outage
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from .session import Plan
 
 
-def desks(plan: Plan, store: Store, holder: str) -> tuple[Desk, Desk]:
-    """The desk of the plan's model, and that of trainings; both tell whom the plan names."""
+def desks(plan: Plan, store: Store, holder: str, caught: Caught) -> tuple[Desk, Desk]:
+    """The desk of the plan's model, and that of trainings; both tell whom the plan names. `caught`
+    is told of what the model's watch could not look at."""
     metadata = plan.package.metadata
     own = (metadata.model.name, metadata.model.version)
     watch = ModelWatch(
@@ -24,6 +26,7 @@ def desks(plan: Plan, store: Store, holder: str) -> tuple[Desk, Desk]:
         own,
         tolerance=plan.alerts.tolerance,
         limits=plan.thresholds,
+        caught=caught,
     )
     model = Desk(own[0], store, plan.alerts, holder=holder, watch=watch, outage=Outage(own))
     return model, trainings(plan.alerts, store, holder)

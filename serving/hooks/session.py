@@ -123,7 +123,7 @@ class Session:
             holder=holder,
             caught=fence.caught,
         )
-        self.desks = desks(plan, self.store, holder)
+        self.desks = desks(plan, self.store, holder, fence.caught)
         self._fence = fence
         self._flusher = Background("flush", self.flush, seconds=FLUSH_SECONDS, fence=fence)
         self._judge = Background("evaluate", self._evaluate, seconds=EVALUATE_SECONDS, fence=fence)

@@ -8,6 +8,7 @@ from driftline.metadata.thresholds import Thresholds
 
 from ..alerts.condition import Condition, from_breaches, from_verdict
 from ..alerts.tolerance import Tolerance
+from ..evaluation.judging import Caught, noted
 from ..known import Known, Version, known
 from ..stores.store import Store
 from . import counted, performance, window
@@ -27,6 +28,7 @@ class ModelWatch:
         own: the model and version that are served here.
         tolerance: how much is too much.
         limits: of the version that is served here, for sentences.
+        caught: is told of a look that failed; what the others see is told all the same.
     """
 
     def __init__(
@@ -36,11 +38,13 @@ class ModelWatch:
         *,
         tolerance: Tolerance,
         limits: Thresholds,
+        caught: Caught = noted,
     ) -> None:
         self._store = store
         self._own = own
         self._tolerance = tolerance
         self._limits = limits
+        self._caught = caught
         self._recent: dict[Version, Recent] = {}
         self._began: float | None = None
 
@@ -59,24 +63,32 @@ class ModelWatch:
         return found
 
     def _of(self, version: Version, each: Known, now: float) -> list[Condition]:
-        found: list[Condition] = []
-        standing, own = each.standing, version == self._own
+        looks: list[Look] = []
+        standing, own, tolerance = each.standing, version == self._own, self._tolerance
         if standing is not None and now - standing.at <= FRESH_SECONDS:
-            limits = self._limits if own else None
-            found += [
-                from_verdict(standing.verdict, *version, standing.width),
-                from_breaches(standing.verdict, *version),
-                window.low_confidence(standing, version, self._tolerance, limits),
-                window.slow(standing, version, self._tolerance, limits),
-                window.failed(standing, version, self._tolerance),
+            told, limits = standing, self._limits if own else None
+            looks += [
+                lambda: [from_verdict(told.verdict, *version, told.width)],
+                lambda: [from_breaches(told.verdict, *version)],
+                lambda: [window.low_confidence(told, version, tolerance, limits)],
+                lambda: [window.slow(told, version, tolerance, limits)],
+                lambda: [window.failed(told, version, tolerance)],
+                lambda: performance.conditions(told, version, tolerance),
             ]
-            found += performance.conditions(standing, version, self._tolerance)
         growth = self._recent.setdefault(version, Recent()).growth(each.counters, now)
-        if own or found:
-            found.append(counted.misfits(growth, version, self._tolerance, now))
-            found.append(counted.faults(growth, version, now))
+        if own or looks:
+            looks.append(lambda: [counted.misfits(growth, version, tolerance, now)])
+            looks.append(lambda: [counted.faults(growth, version, now)])
         if own:
-            found.append(self._evaluated(None if standing is None else standing.at, now))
+            at = None if standing is None else standing.at
+            looks.append(lambda: [self._evaluated(at, now)])
+        found: list[Condition] = []
+        for look in looks:
+            # What cannot be looked at is unknown, and its alert stays as it is.
+            try:
+                found += look()
+            except Exception as error:
+                self._caught("watch", error)
         return found
 
     def _evaluated(self, at: int | None, now: float) -> Condition:
@@ -97,5 +109,6 @@ class ModelWatch:
         )
 
 
+Look = Callable[[], list[Condition]]
 Watch = Callable[[float], list[Condition]]
 """Says what holds at a Unix second."""

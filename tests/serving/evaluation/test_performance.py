@@ -144,6 +144,23 @@ def test_elsewhere_latency_is_compared_with_the_first_stable_stretch_which_is_ke
     assert "in this service's first stable stretch" in said["latency"]["sentence"]
 
 
+def test_a_lease_that_moves_to_another_kind_of_machine_takes_the_baseline_with_it() -> None:
+    """Neither dropped, nor learned anew from a stretch that has just been called slow."""
+    here = host_fingerprint()
+    metadata = packaged(here)
+    standing, said = told(metadata, facts(metadata, 30, slow_from=5, host=here))
+    assert said["latency"]["regressed"]
+    _, moved = told(metadata, facts(metadata, 30, slow_from=5, host="there"), standing)
+    assert moved["latency"]["baseline"] == said["latency"]["baseline"]
+    assert moved["latency"]["regressed"]
+    assert "other kinds of machine" in moved["latency"]["reason"]
+    calm, _ = told(metadata, facts(metadata, 30, host=here))
+    own, said = told(metadata, facts(metadata, 30, host="there"), calm)
+    assert said["latency"]["baseline"]["source"] == "service"
+    _, back = told(metadata, facts(metadata, 30, slow_from=5, host=here), own)
+    assert back["latency"]["baseline"] == said["latency"]["baseline"]
+
+
 def test_single_row_timings_are_no_measure_of_batches() -> None:
     metadata = packaged(host_fingerprint())
     _, said = told(metadata, facts(metadata, 15, batch=4, host=host_fingerprint()))

@@ -129,6 +129,26 @@ def test_failures_of_the_monitor_fire():
     assert said(watch(NOW + 500), "health", "monitor").firing is False
 
 
+def test_a_look_that_fails_is_told_and_silences_no_other(monkeypatch):
+    """Else a fault in one sentence would stop every alert of the model, that of the fault too."""
+    from driftline.serving.watches import window
+
+    def broken(*_):
+        raise ZeroDivisionError("a share of nothing")
+
+    monkeypatch.setattr(window, "slow", broken)
+    store, caught = MemoryStore(), []
+    store.put(f"verdict/{BASE}", encode(standing(requests=200, errors=0.25)))
+    watch = ModelWatch(
+        store, OWN, tolerance=Tolerance(), limits=Thresholds(),
+        caught=lambda place, error: caught.append((place, type(error))),
+    )  # fmt: skip
+    found = watch(NOW)
+    assert said(found, "health", "failures").firing is True
+    assert said(found, "drift").firing is False
+    assert caught == [("watch", ZeroDivisionError)]
+
+
 def test_verdicts_that_come_no_more_fire():
     store = MemoryStore()
     store.put(f"verdict/{BASE}", encode(standing()))
