@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
-from driftline.drift.thresholds import check_thresholds
+from driftline.drift.thresholds import alpha_of, check_thresholds
 from driftline.metadata.errors import InputError, PackageError, SettingError
 from driftline.metadata.package import METADATA
 from driftline.metadata.preprocess import PREPROCESSINGS, Preprocessing
@@ -23,6 +23,9 @@ from .batches import batches, input_names
 from .network import kept_random
 from .parts import Chosen, checked, first_of, parts_of
 from .statistics import DataStatistics
+
+# What a service's buckets last, if nothing else is said; sensitivity is simulated for these.
+BUCKET = 60
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class Order:
         if self.thresholds is not None:
             # Which signals there are is only known at the end.
             check_thresholds(self.thresholds)
+            alpha_of(self.thresholds, BUCKET)
         for each in self._preprocessings("").values():
             kind = kind_of(type(each))
             if kind is None or not callable(each):

@@ -195,6 +195,7 @@ def test_labels_outside_the_classes_are_noted(callback_for, tmp_path):
         ({"model_name": "a/b"}, "model_name"),
         ({"model_version": ""}, "model_version"),
         ({"thresholds": Thresholds(false_alarms="seldom")}, "false_alarms"),
+        ({"thresholds": Thresholds(false_alarms="1 per 1m")}, "false_alarms"),
         ({"thresholds": Thresholds(groups={"inputs": Rule()})}, "groups.inputs"),
     ],
 )
