@@ -2,7 +2,8 @@
 
 Timings depend on the machine, so what is usual is the package's where the service runs on a
 machine of the same kind and requests are single rows as they were there, else the service's own
-first stable stretch. Of several replicas whichever judges, the baseline is one and the same. Both are counts over the fixed `LATENCY_EDGES`, and so is the window.
+first stable stretch. Of several replicas whichever judges, the baseline is one and the same. Both
+are counts over the fixed `LATENCY_EDGES`, and so is the window.
 """
 
 from __future__ import annotations

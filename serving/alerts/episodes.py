@@ -3,8 +3,8 @@
 Pure: the episodes so far, the conditions and the time in; the episodes and those that ended out.
 An episode begins when its condition fires. It ends when the condition has been clear for the whole
 quiet period, so a condition that flaps at its threshold is one episode, and however it flaps at
-most one begins and one ends per quiet period. Time in which nobody could say whether it holds counts
-for neither.
+most one begins and one ends per quiet period. Time in which nobody could say whether it holds
+counts for neither.
 """
 
 from __future__ import annotations

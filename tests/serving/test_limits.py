@@ -133,9 +133,7 @@ def test_an_unknown_signal_keeps_a_service_from_starting(client_of, tmp_path: Pa
 # The library -------------------------------------------------------------------------------
 
 
-def test_a_library_is_held_to_limits_and_tells_the_log_as_the_service_does(
-    package, caplog
-) -> None:
+def test_a_library_is_held_to_limits_and_tells_the_log_as_the_service_does(package, caplog) -> None:
     """Nobody was told before, although /driftline/alerts listed the alert."""
     from flask import Flask
 
