@@ -98,7 +98,11 @@ def test_a_million_points_open_within_two_seconds(
 def test_a_step_of_a_real_training_is_on_the_screen_within_a_second(
     shared: Board, run: str, open_page: Callable[..., Page], tmp_path: Path
 ) -> None:
-    """MindSpore trains at five steps a second; the page is looked at all the while."""
+    """MindSpore trains at five steps a second; the page is looked at all the while.
+
+    Every step counts that came to the page while it was looked at, the slowest of them too. Left
+    out are those that stood there at the first look: they waited for the page to load.
+    """
     page = open_page(f"{shared.address}/training")
     log = (tmp_path / "training.log").open("wb")
     command = [sys.executable, str(SUPPORT / "slow_training.py")]
@@ -132,10 +136,10 @@ def test_a_step_of_a_real_training_is_on_the_screen_within_a_second(
     happened = dict(zip(told["steps"], told["unix_times"], strict=True))
     delays, shown = [], seen[0][0]
     for newest, at in seen[1:]:
-        delays += [at - happened[step] for step in range(shown + 1, newest + 1) if step in happened]
+        delays += [at - happened[step] for step in range(shown + 1, newest + 1)]
         shown = max(shown, newest)
     delays.sort()
     said = {share: round(delays[int(share * (len(delays) - 1))], 2) for share in (0.5, 0.9, 1)}
     print(f"{len(delays)} steps, seconds from step to screen by share: {json.dumps(said)}")
     assert len(delays) >= 20
-    assert delays[int(0.9 * (len(delays) - 1))] <= 1.0, said
+    assert delays[-1] <= 1.0, said
