@@ -16,7 +16,7 @@ from driftline.metadata.schema import ModelInfo
 
 from .export import export
 from .latency import latency_baseline
-from .loss_curve import fit_loss_curve
+from .loss_curve import Floats, fit_loss_curve
 from .monitor import TrainingMonitor
 from .network import Cell, as_serving, parameters_finite, precision_of, predict
 from .order import Order
@@ -37,6 +37,14 @@ STAND_IN = (
 
 
 @dataclass(frozen=True)
+class Seen:
+    """What a monitor has seen of the run, over all its lives; `losses` by step."""
+
+    health: Health
+    losses: tuple[Floats, Floats]
+
+
+@dataclass(frozen=True)
 class Ended:
     """A training that has run to its end on this rank."""
 
@@ -44,7 +52,7 @@ class Ended:
     watch: TrainingWatch
     dataset: Any
     loss_scale: float | None
-    monitored: Health | None = None
+    monitored: Seen | None = None
     notes: list[str] = field(default_factory=list)
 
 
@@ -102,11 +110,12 @@ def write_package(order: Order, ended: Ended, shares: Sequence[Share]) -> ModelP
             return ModelPackage.write(order.path, order.declared(metadata), files)
 
 
-def monitored(params: Any) -> Health | None:
+def monitored(params: Any) -> Seen | None:
     """What a `TrainingMonitor` among the training's callbacks found, wherever it stands there."""
     for callback in params.get("list_callback") or ():
         if isinstance(callback, TrainingMonitor):
-            return callback.health()
+            health = callback.health()
+            return None if health is None else Seen(health, callback.losses())
     return None
 
 
@@ -133,9 +142,11 @@ def _training(ended: Ended, stats: DataStatistics, *, rows: int, ranks: int) -> 
     )
     rate = rows / health.seconds if health.seconds > 0 else None
     health = replace(health, rows_seen=rows, rows_per_second=rate, ranks=ranks)
-    seen = ended.monitored
-    if seen is not None and seen.steps > health.steps:
+    seen = ended.monitored.health if ended.monitored is not None else None
+    losses = ended.watch.losses.series()
+    if ended.monitored is not None and seen is not None and seen.steps > health.steps:
         # The run had lives before this one, of which only the monitor knows.
+        losses = ended.monitored.losses
         health = replace(
             health,
             steps=seen.steps,
@@ -157,7 +168,7 @@ def _training(ended: Ended, stats: DataStatistics, *, rows: int, ranks: int) -> 
             loss_scale=health.loss_scale if seen.loss_scale is None else seen.loss_scale,
             overflows=seen.overflows,
         )
-    return Training(stats.stats(), health, fit_loss_curve(*ended.watch.losses.series()))
+    return Training(stats.stats(), health, fit_loss_curve(*losses))
 
 
 def _info(order: Order, network: Cell) -> ModelInfo:

@@ -19,6 +19,7 @@ from .fence import Fence
 from .late import Afterwards
 from .loop import Loop
 from .loop_training import LoopTraining
+from .loss_curve import Floats, LossRecord
 from .model_training import ModelTraining
 from .plan import Plan
 from .policies import Policy
@@ -125,6 +126,11 @@ class TrainingMonitor(Callback):
     def health(self) -> Health | None:
         """What the training came to so far, or came to; None before the first one."""
         return self._fence.call("health", self._make_health)
+
+    def losses(self) -> tuple[Floats, Floats]:
+        """Steps and losses so far, over all lives of the run, as means where there are many."""
+        record = self._past if self._training is None else self._training.session.record
+        return (LossRecord() if record is None else record.losses).series()
 
     @contextmanager
     def loop(self, *, network: Any = None, optimizer: Any = None) -> Iterator[Loop]:

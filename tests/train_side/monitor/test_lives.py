@@ -154,7 +154,10 @@ def test_the_package_holds_the_whole_run(tmp_path: Path, graph: None) -> None:
     )
     trained = train(tmp_path / "run", epochs=1)
     trained.model.train(1, dataset(), callbacks=[trained.monitor, fingerprint])
-    health = ModelPackage.open(tmp_path / "package").metadata.health
+    metadata = ModelPackage.open(tmp_path / "package").metadata
+    health = metadata.health
     assert health is not None
+    assert metadata.loss_curve is not None
+    assert metadata.loss_curve.points == 20
     assert (health.steps, health.epochs, health.rows_seen) == (20, 2, 320)
     assert len(health.loss_by_epoch) == 2
