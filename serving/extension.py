@@ -47,10 +47,9 @@ class Driftline:
 
     Args:
         app: or none yet, and `init_app` later.
-        package: a folder, a .zip, or an opened one.
+        package: a folder, a .zip, an opened one; or an `InferenceMonitor`, which has its store,
+            thresholds and alerts already, and whatever else can be set.
         store: a file or URL that all processes of the application share.
-        bucket: seconds of a time bucket; divides an hour.
-        false_alarms: such as ``"1 per 30d"``; left out, what the package says.
         thresholds: a file (TOML or JSON) or a mapping that goes over the package's.
         alerts: whom to tell, as a file or `AlertSettings`; the log is told in any case.
         token: what its routes ask for as ``Authorization: Bearer …``; None leaves them open.
@@ -65,26 +64,21 @@ class Driftline:
         self,
         app: Flask | None = None,
         *,
-        package: Path | str | ModelPackage,
+        package: Path | str | ModelPackage | InferenceMonitor,
         store: str = "memory:",
-        bucket: int = 60,
-        false_alarms: str | None = None,
         thresholds: Limits | None = None,
         alerts: Told | None = None,
         token: str | None = None,
         prefix: str = "/driftline",
     ) -> None:
-        if not isinstance(package, ModelPackage):
-            package = ModelPackage.open(package)
-        self.monitor = InferenceMonitor.open(
-            package,
-            store=store,
-            bucket=bucket,
-            false_alarms=false_alarms,
-            thresholds=thresholds,
-            alerts=alerts,
-        )
-        self._watched = Watched(package, self.monitor)
+        if not isinstance(package, InferenceMonitor):
+            package = InferenceMonitor.open(
+                package, store=store, thresholds=thresholds, alerts=alerts
+            )
+        elif (store, thresholds, alerts) != ("memory:", None, None):
+            raise SettingError("package", "a monitor has its store, thresholds and alerts already")
+        self.monitor = package
+        self._watched = Watched(self.monitor.plan.package, self.monitor)
         if token == "":
             raise SettingError("token", "is empty; None leaves the routes open")
         self._token = None if token is None else Secret(token)

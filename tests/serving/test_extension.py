@@ -14,6 +14,7 @@ from flask import Flask
 
 from driftline.metadata.errors import SettingError
 from driftline.serving.extension import Driftline
+from driftline.serving.hooks import InferenceMonitor
 from examples.flask_app.package import draws, main
 
 
@@ -141,6 +142,18 @@ def test_neither_mindspore_nor_gunicorn_is_imported(build):
 def test_an_empty_token_is_refused_and_does_not_open_the_routes(package):
     with pytest.raises(SettingError, match="token: is empty"):
         Driftline(package=package, token="")
+
+
+def test_a_monitor_that_is_open_already_brings_its_own_settings(package):
+    """Its bucket, for one, which the extension does not ask for."""
+    monitor = InferenceMonitor.open(package, bucket=10)
+    with pytest.raises(SettingError, match="already"):
+        Driftline(package=monitor, store="state.db")
+    app = Flask(__name__)
+    Driftline(app, package=monitor)
+    told = app.test_client().get("/driftline/drift").get_json()
+    assert told["window"]["bucket_seconds"] == 10
+    monitor.close()
 
 
 def test_a_body_without_end_is_refused_where_the_application_has_no_limit(package):
