@@ -3,7 +3,7 @@ import { h, text } from "./dom.js";
 import { number } from "./format.js";
 import { noisy, scale, title, unit } from "./metrics.js";
 import { say } from "./page.js";
-import { CONFIG, DASHES, faint, layout, place, plotly, under } from "./plot.js";
+import { CONFIG, DASHES, faint, layout, logTicks, place, plotly, under } from "./plot.js";
 import { nearest, smoothed } from "./series.js";
 
 const MARKS = 40;
@@ -75,7 +75,7 @@ export class Chart {
         range: range ?? options.extent, autorange: false,
         title: { text: say(axis === "step" ? "axis_step" : "minutes"), standoff: 4, font: { size: 11.5, color: look.muted } },
       },
-      yaxis: { type: log ? "log" : "linear", autorange: true },
+      yaxis: { type: log ? "log" : "linear", autorange: true, ...(log ? logTicks(this.lines.flatMap(({ low, high }) => [...low, ...high])) : {}) },
       shapes: this.shapes,
     });
     wide.datarevision = options.revision;

@@ -1,5 +1,7 @@
 // Charts by plotly, in the page's colours: lines only, no text of clients ever goes into them.
 
+import { number } from "./format.js";
+
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** The page's colours as they are now. */
@@ -40,6 +42,26 @@ export function layout(look, more = {}) {
     xaxis: { ...axis, showgrid: false, nticks: 7, ...xaxis },
     yaxis: { ...axis, fixedrange: true, nticks: 5, ...yaxis },
   };
+}
+
+/** Marks of a log axis over these values, each with its whole number: plotly writes "2" for 0.002. */
+export function logTicks(values) {
+  let [low, high] = [Infinity, 0];
+  for (const value of values) if (value > 0) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  if (!high) return {};
+  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+  const wide = Math.log10(high / low);
+  if (wide < 0.9) return {}; // within a power of ten plotly writes whole numbers itself
+  const parts = wide < 1.5 ? [1, 2, 3, 5] : wide < 3 ? [1, 3] : [1];
+  const every = Math.max(1, Math.ceil(wide / 6));
+  const [tickvals, ticktext] = [[], []];
+  for (let power = first; power <= last; power += every) {
+    for (const part of parts) {
+      tickvals.push(Number(`${part}e${power}`));
+      ticktext.push(number(tickvals.at(-1), 1));
+    }
+  }
+  return { tickmode: "array", tickvals, ticktext };
 }
 
 /** The x value under a place of the screen, or null outside the plot. */

@@ -25,7 +25,8 @@ SLIDE = """(value) => {
 @pytest.fixture
 def page(shared: Board, run: str, open_page: Callable[..., Page]) -> Page:
     """A run of 60 steps, in a browser that keeps what is chosen to itself."""
-    shared.push(run, 1, points(0, 60))
+    shared.push(run, 1, points(0, 30, wide=0.02))
+    shared.push(run, 2, points(30, 30, wide=3.0))
     page = open_page(f"{shared.address}/training#run={run}", color_scheme="light")
     until(lambda: len((drawn(page, "grad_norm") or [[]])[-1]) == 60, 20, "the curves")
     return page
@@ -50,17 +51,22 @@ def test_a_log_axis_is_for_all_charts_and_stays(page: Page) -> None:
     def axes() -> list[Any]:
         return [kind for kind, *_ in page.evaluate(AXES)]
 
-    assert axes() == ["linear"] * 4
+    assert axes() == ["linear"] * 5
     page.get_by_label("Log scale").check()
-    until(lambda: axes() == ["log"] * 4, 10, "the log axes")
+    until(lambda: axes() == ["log"] * 5, 10, "the log axes")
     _, low, high = page.evaluate(AXES)[0]
     # In powers of ten around the least and the largest loss, 0.917 and 2.
     assert low < -0.0375 < 0.301 < high
     assert high - low < 1
+    # Each mark says its whole number, 0.05 and not 5.
+    marks = page.locator('[data-metric="wide"] .ytick text')
+    told = [float(each) for each in marks.all_text_contents()]
+    assert len(told) >= 3
+    assert all(0.01 < each < 5 for each in told)
     page.reload()
-    until(lambda: axes() == ["log"] * 4, 20, "the log axes after a reload")
+    until(lambda: axes() == ["log"] * 5, 20, "the log axes after a reload")
     page.get_by_label("Log scale").uncheck()
-    until(lambda: axes() == ["linear"] * 4, 10, "the plain axes")
+    until(lambda: axes() == ["linear"] * 5, 10, "the plain axes")
 
 
 def test_smoothing_draws_the_mean_and_keeps_the_values_behind_it(page: Page) -> None:
@@ -84,6 +90,6 @@ def test_the_axis_says_what_it_counts(page: Page) -> None:
     titles = (
         """() => [...document.querySelectorAll(".chart .xtitle")].map((each) => each.textContent)"""
     )
-    until(lambda: page.evaluate(titles) == ["steps"] * 4, 10, "the words")
+    until(lambda: page.evaluate(titles) == ["steps"] * 5, 10, "the words")
     page.get_by_label("Along").select_option("time")
-    until(lambda: page.evaluate(titles) == ["min since the start"] * 4, 10, "the other words")
+    until(lambda: page.evaluate(titles) == ["min since the start"] * 5, 10, "the other words")
