@@ -17,6 +17,7 @@ from msgspec import Meta, Struct
 
 from driftline.metadata.errors import SettingError
 
+from .model.predictor import SIZES
 from .secret import Secret
 from .series import SLOW_BUCKET
 
@@ -96,7 +97,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     max_pixels: Annotated[int, Meta(ge=1, le=2**25)] = 2**25
     batch_rows: Annotated[int, Meta(ge=1)] | None = None
     batch_wait_ms: Annotated[float, Meta(ge=0, le=1000)] = 2.0
-    batch_sizes: Annotated[tuple[Annotated[int, Meta(ge=1)], ...], Meta(min_length=1)] = (1, 8, 32)
+    batch_sizes: Annotated[tuple[Annotated[int, Meta(ge=1)], ...], Meta(min_length=1)] = SIZES
     log_level: str = "info"
 
 

@@ -48,7 +48,7 @@ from ..settings import load
 @click.option("--refresh-folder", help="Where refreshed packages go (beside the served one).")
 @click.option("--predictor", help="module:function that makes a predictor of the package.")
 @click.option("--network", help="module:function that makes the network of a checkpoint.")
-@click.option("--batch-sizes", help="Batch sizes to warm up, separated by commas (1,8,32).")
+@click.option("--batch-sizes", help="Batch sizes to warm up, separated by commas (1,2,4,8,16,32).")
 @click.option("--batch-rows", help="Rows of requests that are joined; 1 joins none.")
 @click.option("--batch-wait-ms", help="How long a request waits for others to join (2).")
 @click.option("--max-body", help="Bytes a request may have.")

@@ -26,6 +26,9 @@ Arrays = dict[str, NDArray[Any]]
 GUESSES = (32, 224)
 # Each new shape is compiled, and what was compiled stays: about 0.4 MB each, for a small network.
 MOST_SHAPES = 1024
+# Each a tenth of a second at the start. Rows that only fill a batch up are computed all the same:
+# of a small convolution eight cost four times as much as two.
+SIZES = (1, 2, 4, 8, 16, 32)
 
 
 class Predictor(Protocol):
@@ -148,7 +151,7 @@ def load(
     *,
     predictor: str | None = None,
     network: str | None = None,
-    sizes: tuple[int, ...] = (1, 8, 32),
+    sizes: tuple[int, ...] = SIZES,
 ) -> Predictor:
     """The package's model, loaded and warm.
 
