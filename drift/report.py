@@ -21,14 +21,15 @@ from .window import Place, Window
 class Finding:
     """All that is known of each signal (arrays ``[T]``) and of all together.
 
-    `place` is the stretch over which `effects` were measured.
+    `onset` is the beginning of a bucket and how long it lasts, in seconds; `place` the stretch over
+    which `effects` were measured.
     """
 
     states: tuple[State, ...]
     state: State
     log_m: Floats
     joint_log_m: float
-    onset: int | None
+    onset: tuple[int, int] | None
     place: Place
     effects: Effects
     needed: Ints
@@ -43,8 +44,9 @@ def report(
 ) -> Verdict:
     """The verdict; `about` is alpha, whether independence was assumed, breaches, language.
 
-    An onset that lay before the ring's first bucket and was told before is kept: what began then
-    still goes on.
+    An onset that was told before is kept where it lay before the ring's first bucket, for what
+    began then still goes on, and where it lies within the bucket that is found now: an hour does
+    not know the minute better.
     """
     alpha, independent, breaches, language = about
     ring = window.traces[0].ring
@@ -63,7 +65,8 @@ def report(
         told = before[index]
         onset = int(times[index]) if fired else None
         if onset is not None and told is not None and told.state in FIRED:
-            onset = _earlier(told.onset, onset, oldest)
+            width = window.traces[finding.place.trace[index]].ring.width
+            onset = _kept(told.onset, onset, width, oldest)
         verdict = SignalVerdict(
             name=each.name,
             group=each.signal.group,
@@ -80,9 +83,9 @@ def report(
             sentence="",
         )
         signals.append(replace(verdict, sentence=sentence(verdict, language, ring.width)))
-    onset = finding.onset
+    onset, width = finding.onset or (None, 0)
     if onset is not None and previous is not None and previous.state in FIRED:
-        onset = _earlier(previous.onset, onset, oldest)
+        onset = _kept(previous.onset, onset, width, oldest)
     whole = Verdict(
         state=finding.state,
         evidence_log10=_log10(finding.joint_log_m),
@@ -170,8 +173,10 @@ def cell_name(each: SignalReference, cell: int) -> str:
     return f"{low:.4g} to {high:.4g}"
 
 
-def _earlier(told: int | None, found: int, oldest: int) -> int:
-    return told if told is not None and told < oldest else found
+def _kept(told: int | None, found: int, width: int, oldest: int) -> int:
+    if told is not None and (told < oldest or found <= told < found + width):
+        return told
+    return found
 
 
 def _number(value: float) -> float | None:

@@ -67,11 +67,13 @@ class Window:
         """The stretch with the largest E of each signal."""
         return self._best([each.log_e for each in self.traces])
 
-    def joint_onset(self, log_shares: Floats) -> int:
-        """The start, in unix seconds, with the largest mean of E under those ln shares."""
+    def joint_onset(self, log_shares: Floats) -> tuple[int, int]:
+        """The bucket with the largest mean of E from it on, under those ln shares: its start in
+        unix seconds, and its length."""
         joint = [np.logaddexp.reduce(each.log_e + log_shares[:, None]) for each in self.traces]
         best = self._best([each[None, :] for each in joint])
-        return int(self.traces[int(best.trace[0])].ring.starts[best.start[0]])
+        ring = self.traces[int(best.trace[0])].ring
+        return int(ring.starts[best.start[0]]), ring.width
 
     def parted(self, place: Place) -> list[Parts]:
         """Each stretch parted at every start after its own, one `Parts` for each trace."""

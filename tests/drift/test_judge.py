@@ -140,3 +140,20 @@ def test_the_slow_ring_sees_what_the_fast_one_cannot(normal: Reference, ring) ->
     assert verdict.state == "warning"
     assert verdict.onset is not None
     assert verdict.onset < START + 3600 * 95
+
+
+def test_an_hour_does_not_blur_a_beginning_that_was_known_to_the_minute(normal, ring) -> None:
+    """The minutes have left the fast ring but for the last; the hour holds the evidence now."""
+    batches = traffic(12, 60)
+    for rows in batches[34:]:
+        rows[:, 2] += 0.8
+    told = judge(normal, ring(normal, batches[:40]))
+    assert told.onset == START + 34 * 60
+    hour = ring(normal, [np.concatenate(batches)], width=3600)
+    last = Ring.of(60, {START + 59 * 60: normal.layout.count("input", batches[59])})
+    verdict = judge(normal, last, slow=hour, previous=told)
+    assert verdict.state == "drift"
+    assert verdict.onset == START + 34 * 60
+    (named,) = [each for each in verdict.signals if each.name == "x2"]
+    assert named.onset == START + 34 * 60
+    assert judge(normal, last, slow=hour).onset == START
