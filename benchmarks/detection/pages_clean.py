@@ -46,9 +46,23 @@ def page(found: list[dict[str, Any]], pictures: Path) -> str:
     return TEXT.format(tables="\n".join(tables))
 
 
-def _row(setting: dict[str, Any], rate: dict[str, Any]) -> list[str]:
+def broken(found: list[dict[str, Any]]) -> list[str]:
+    """The settings in which the promise was not kept, with their budgets."""
+    return [
+        f"{each['traffic']} (reference {each['reference']:,}) at 1/{1 / rate['alpha']:,.0f}"
+        for each in _ordered(found)
+        for rate in each["rates"]
+        if rate["alarms"] > _most(rate)
+    ]
+
+
+def _most(rate: dict[str, Any]) -> float:
     allowed = rate["alpha"] * rate["windows"]
-    most = allowed + 3 * math.sqrt(allowed * (1 - rate["alpha"]))
+    return float(allowed + 3 * math.sqrt(allowed * (1 - rate["alpha"])))
+
+
+def _row(setting: dict[str, Any], rate: dict[str, Any]) -> list[str]:
+    allowed, most = rate["alpha"] * rate["windows"], _most(rate)
     return [
         setting["traffic"],
         f"{setting['reference']:,}",

@@ -10,6 +10,7 @@ from scipy.stats import ks_2samp
 from benchmarks.detection import document
 from benchmarks.detection.changes import CHANGES
 from benchmarks.detection.clean import ALPHAS
+from benchmarks.detection.pages_clean import broken
 from benchmarks.detection.rivals import RIVALS, ks_statistic
 from benchmarks.detection.versions import code_digest
 
@@ -48,6 +49,11 @@ def test_the_page_tells_what_was_found(tmp_path: Path) -> None:
     pictures = sorted(each.name for each in (tmp_path / "detection").iterdir())
     assert pictures == ["delays.svg", "loudly-mnist.svg"]
     assert all((tmp_path / "detection" / name).stat().st_size < 150_000 for name in pictures)
+
+
+def test_a_promise_that_was_not_kept_is_named_with_its_budget() -> None:
+    """2 of 1,000 are within chance of 1, 9 are not within chance of 0.1."""
+    assert broken(small()["clean"]["found"]) == ["Gaussian (reference 200) at 1/10,000"]
 
 
 def test_sections_without_results_are_left_out(tmp_path: Path) -> None:
