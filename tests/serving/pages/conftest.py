@@ -239,8 +239,8 @@ def start_service(
 
 @pytest.fixture(scope="session")
 def drifted(start_service: Callable[..., Traffic]) -> Traffic:
-    """A service that has seen drift in ``a2``."""
-    traffic = start_service()
+    """A service that has seen drift in ``a2``, and whose window is longer than the session."""
+    traffic = start_service("--bucket", "60s")
     traffic.send(60)
     traffic.send(60, shift=0.8)
     server = traffic.server
