@@ -46,7 +46,7 @@ def main() -> int:
         wait_for("the service", lambda: client.get("/readyz"), 90)
         accuracy, before = _clean(client)
         took, after = _corrupted(client)
-        alert = wait_for("the alert", lambda: webhook.received, 30)
+        alert = wait_for("the alert", lambda: told(webhook.received), 30)
         _summary(accuracy, before, after, took, alert, package, state, metadata)
         console.print(f"\nAll of it took {time.monotonic() - began:.0f} s.")
         good = before["state"] == "stable" and after["state"] == "drift" and len(alert) == 1
@@ -58,6 +58,11 @@ def main() -> int:
         service.send_signal(signal.SIGTERM)
         service.wait(30)
         webhook.close()
+
+
+def told(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the webhook heard of drift; a busy machine may have been called slow beside it."""
+    return [each for each in events if each["type"].startswith("io.driftline.drift.")]
 
 
 def _train(package: Path) -> None:
