@@ -142,19 +142,6 @@ class Classification(
         p[np.isnan(p).any(axis=1)] = np.nan
         return p
 
-    @property
-    def glanced(self) -> int:
-        """All columns: none is dear."""
-        return len(self.columns())
-
-    def glance(self, array: Raw, *, field: str = "output") -> Floats:
-        """All columns: none is dear.
-
-        Raises:
-            InputError: as `extract`.
-        """
-        return self.extract(array, field=field)
-
     def fit(self, rows: Rows) -> Self:
         """Itself; with more than 20 classes and `shown` left out, the most probable are shown.
 

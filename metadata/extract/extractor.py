@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
@@ -44,7 +44,23 @@ class Extractor(Protocol):
         """
         ...
 
-    @property
+    def fit(self, rows: Rows) -> Self:
+        """An extractor with everything found that is to be learned; itself if that is nothing.
+
+        Fit on other rows than the reference is made of (a part of the training batches, or a
+        quarter of the held-out rows): a distance is smaller on the rows it was fitted on than on
+        new ones, and that difference would be taken for drift.
+
+        Raises:
+            InputError: the rows do not fit, or are too few.
+        """
+        ...
+
+
+@runtime_checkable
+class Glancing(Protocol):
+    """What an extractor promises beside, where some of its columns cost much less than all."""
+
     def glanced(self) -> int:
         """How many columns `glance` gives, at least 1.
 
@@ -61,17 +77,5 @@ class Extractor(Protocol):
 
         Raises:
             InputError: as `extract`.
-        """
-        ...
-
-    def fit(self, rows: Rows) -> Self:
-        """An extractor with everything found that is to be learned; itself if that is nothing.
-
-        Fit on other rows than the reference is made of (a part of the training batches, or a
-        quarter of the held-out rows): a distance is smaller on the rows it was fitted on than on
-        new ones, and that difference would be taken for drift.
-
-        Raises:
-            InputError: the rows do not fit, or are too few.
         """
         ...

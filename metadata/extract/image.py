@@ -90,7 +90,6 @@ class Image(
             out[start : start + len(part)] = _describe(part, low, high)
         return out
 
-    @property
     def glanced(self) -> int:
         """The means and sd.
 
@@ -106,7 +105,7 @@ class Image(
             InputError: as `extract`.
         """
         images = self._channels_first(numeric(array, field, self.layout.lower()), field)
-        out = np.empty((len(images), self.glanced))
+        out = np.empty((len(images), self.glanced()))
         with np.errstate(all="ignore"):
             for start, part in self._parts(images):
                 _, _, out[start : start + len(part)] = _spread(part)

@@ -50,19 +50,6 @@ class Regression(
             raise InputError(field, reason)
         return floats(array).copy()
 
-    @property
-    def glanced(self) -> int:
-        """All columns: none is dear."""
-        return len(self.columns())
-
-    def glance(self, array: Raw, *, field: str = "output") -> Floats:
-        """All columns: none is dear.
-
-        Raises:
-            InputError: as `extract`.
-        """
-        return self.extract(array, field=field)
-
     def fit(self, rows: Rows) -> Self:
         """Itself: nothing is to be learned."""
         return self

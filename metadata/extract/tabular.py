@@ -93,7 +93,6 @@ class Tabular(
                 out[np.logical_and.reduce(missing, axis=1), width + 1 :] = np.nan
         return out
 
-    @property
     def glanced(self) -> int:
         """The fields."""
         return len(self.fields)

@@ -93,7 +93,6 @@ class Tokens(
             found.append(outside.any(axis=1))
         return np.stack(found, axis=1).astype(np.float64, copy=False)
 
-    @property
     def glanced(self) -> int:
         """As many of the lengths as there are."""
         return 1 + (self.pad_id is not None) + (self.unk_id is not None)

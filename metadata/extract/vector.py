@@ -77,7 +77,6 @@ class Vector(
             out[:, 3:] = row_products(z, self._signs)
         return out
 
-    @property
     def glanced(self) -> int:
         """The norm."""
         return 1

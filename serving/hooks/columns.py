@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from driftline.metadata.errors import InputError, MetadataError
 from driftline.metadata.extract import EXTRACTORS
-from driftline.metadata.extract.extractor import Extractor
+from driftline.metadata.extract.extractor import Extractor, Glancing
 from driftline.metadata.schema import ModelMetadata, TensorSpec
 from driftline.metadata.signals import Floats, Group
 
 Arrays = Mapping[str, NDArray[Any]]
+Extract = Callable[..., Floats]
 
 
 class Columns:
@@ -28,12 +29,18 @@ class Columns:
         self.inputs = tuple(spec.name for spec in metadata.inputs)
         self.outputs = tuple(spec.name for spec in metadata.outputs)
         self._parts: dict[Group, list[tuple[str, Extractor]]] = {}
+        self._whole: dict[Group, list[tuple[str, Extract]]] = {}
+        self._quick: dict[Group, list[tuple[str, Extract]]] = {}
         names: dict[Group, list[str]] = {}
         for index, each in enumerate(metadata.extractions):
             extractor: Extractor = EXTRACTORS.decode(
                 each.extractor, f"extractions[{index}].extractor"
             )
             self._parts.setdefault(each.group, []).append((each.source, extractor))
+            whole = extractor.extract
+            quick = extractor.glance if isinstance(extractor, Glancing) else whole
+            self._whole.setdefault(each.group, []).append((each.source, whole))
+            self._quick.setdefault(each.group, []).append((each.source, quick))
             found = [each.prefix + column.name for column in extractor.columns()]
             names.setdefault(each.group, []).extend(found)
         for group, expected in metadata.reference.layout.columns.items():
@@ -52,35 +59,38 @@ class Columns:
         Raises:
             InputError: an array is missing, or is not what its extractor takes.
         """
-        parts = self._each(group, arrays)
-        return _beside(group, [part.extract(array, field=name) for name, part, array in parts])
+        return _beside(group, self._whole[group], arrays)
 
     def glance(self, group: Group, arrays: Arrays) -> Floats:
-        """The cheap columns only, shape ``[n, len(glanced(group))]``.
+        """The cheap columns only, where an extractor knows such; shape ``[n, len(glanced)]``.
 
         Raises:
             InputError: as `matrix`.
         """
-        parts = self._each(group, arrays)
-        return _beside(group, [part.glance(array, field=name) for name, part, array in parts])
+        return _beside(group, self._quick[group], arrays)
 
     def glanced(self, group: Group) -> list[int]:
         """Which of the group's columns `glance` gives."""
         found: list[int] = []
         first = 0
         for _, extractor in self._parts.get(group, []):
-            found += range(first, first + extractor.glanced)
-            first += len(extractor.columns())
+            width = len(extractor.columns())
+            found += range(first, first + _glanced(extractor, width))
+            first += width
         return found
 
-    def _each(self, group: Group, arrays: Arrays) -> Iterator[tuple[str, Extractor, NDArray[Any]]]:
-        for source, extractor in self._parts[group]:
-            if source not in arrays:
-                raise InputError(source, "is not there")
-            yield source, extractor, arrays[source]
+
+def _glanced(extractor: Extractor, width: int) -> int:
+    return extractor.glanced() if isinstance(extractor, Glancing) else width
 
 
-def _beside(group: Group, found: list[Floats]) -> Floats:
+def _beside(group: Group, makers: list[tuple[str, Extract]], arrays: Arrays) -> Floats:
+    """What the extractors make of their sources, beside each other."""
+    found = []
+    for source, extract in makers:
+        if source not in arrays:
+            raise InputError(source, "is not there")
+        found.append(extract(arrays[source], field=source))
     if len(found) == 1:
         return found[0]
     if len({len(each) for each in found}) > 1:
