@@ -66,13 +66,8 @@ def last_of(folder: Path) -> Line | None:
     Raises:
         OSError: a file cannot be read.
     """
-    for path in reversed(segments(folder)):
-        last = None
-        with path.open("rb") as file:
-            for line in file:
-                entry = decoded(line)
-                if entry is not None and (last is None or entry.n > last.n):
-                    last = entry
+    for entries in _newest_first(folder):
+        last = max(entries, key=lambda entry: entry.n, default=None)
         if last is not None:
             return last
     return None
@@ -84,19 +79,24 @@ def epochs_of(folder: Path) -> int:
     Raises:
         OSError: a file cannot be read.
     """
-    for path in reversed(segments(folder)):
+    for entries in _newest_first(folder):
         found = None
-        with path.open("rb") as file:
-            for line in file:
-                entry = decoded(line)
-                if isinstance(entry, Point):
-                    if entry.source == "epoch":
-                        found = entry.epoch
-                    elif entry.values.get("epoch"):
-                        found = int(entry.values["epoch"] or 1) - 1
+        for entry in entries:
+            if isinstance(entry, Point):
+                if entry.source == "epoch":
+                    found = entry.epoch
+                elif entry.values.get("epoch"):
+                    found = int(entry.values["epoch"] or 1) - 1
         if found is not None:
             return found
     return 0
+
+
+def _newest_first(folder: Path) -> Iterator[Iterator[Line]]:
+    """The whole entries of each segment, from the newest segment to the oldest."""
+    for path in reversed(segments(folder)):
+        with path.open("rb") as file:
+            yield (entry for line in file if (entry := decoded(line)) is not None)
 
 
 class Follower:

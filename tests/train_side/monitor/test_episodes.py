@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from mindspore import nn
+from sessions import opened
 
 from driftline.train_side.obeying import obeyed
-from driftline.train_side.plan import Plan
 from driftline.train_side.point import Notice, Sample, stamp
 from driftline.train_side.probes import Step
 from driftline.train_side.record import Record
@@ -26,25 +26,10 @@ from driftline.train_side.rules import (
     Rule,
     View,
 )
-from driftline.train_side.session import Session
-from driftline.train_side.settings import MonitorSettings
 from driftline.train_side.snapshot import Snapshots
 
 LIGHT = {"loss": 1.0, "lr": 0.1}
 DEEP = LIGHT | {"grad_norm": 1.0, "param_norm": 1.0}
-
-
-def opened(folder: Path) -> Session:
-    plan = Plan(
-        folder=folder,
-        settings=MonitorSettings(),
-        probes=(),
-        gauges=(),
-        rules=(),
-        sinks=(),
-        policies={},
-    )
-    return plan.open(about={})
 
 
 def notice(step: int) -> Notice:
