@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from msgspec import Struct
 
+from driftline.drift.baseline import choose
 from driftline.drift.harm import Harm, harm
-from driftline.drift.latency import Latency, choose, latency
+from driftline.drift.latency import Latency, latency
 from driftline.drift.quality import Estimate, estimate
 from driftline.drift.ring import Ring
 from driftline.drift.verdict import Verdict
@@ -48,10 +49,11 @@ def latency_of(
     rows = predictions / requests if requests else 1.0
     usual, reason = choose(
         metadata.latency,
-        cells if learns else {},
+        cells if learns else None,
         host=host,
         rows=rows,
         before=before.usual,
+        told=before.reason,
         held=before.regressed,
     )
     if usual is None:

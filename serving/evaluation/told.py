@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from driftline.drift.baseline import Usual
 from driftline.drift.harm import Harm
 from driftline.drift.label_shift import LabelShift
-from driftline.drift.latency import Latency, Usual
+from driftline.drift.latency import Latency
 from driftline.metadata.quality import LATENCY_EDGES
 from driftline.metadata.schema import ModelMetadata
 from driftline.metadata.thresholds import Thresholds

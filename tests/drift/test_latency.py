@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from driftline.drift.baseline import Usual, choose, first_stable, mark
 from driftline.drift.block import block_of
 from driftline.drift.evidence import Evidence
-from driftline.drift.latency import Latency, Usual, choose, first_stable, latency, mark
+from driftline.drift.latency import Latency, latency
 from driftline.drift.single import single_reference
 from driftline.metadata.quality import LATENCY_EDGES, LatencyBaseline
 from driftline.metadata.thresholds import Rule, Thresholds
@@ -74,13 +75,50 @@ def test_elsewhere_it_is_the_services_own_first_stable_stretch(package, host, ro
     assert moved == usual
 
 
+def test_a_service_never_as_quick_as_the_package_is_its_own_baseline() -> None:
+    """Slow since its first request is how it is built, and no regression; slower then is one."""
+    young = stream(5, [3.0] * 8)
+    usual, reason = choose(packaged(), young, host="here", rows=1.0)
+    assert usual is None
+    assert "no stretch of requests has been as quick as the package's timings (95 % 3" in reason
+    own, reason = choose(packaged(), stream(5, [3.0] * 30), host="here", rows=1.0)
+    assert own is not None
+    assert own.source == "service"
+    assert "as quick" in reason
+    later = stream(5, [3.0] * 30 + [6.0] * 10)
+    usual, again = choose(packaged(), later, host="here", rows=1.0, before=own, told=reason)
+    assert (usual, again) == (own, reason)
+    assert latency(own, later, width=60).regressed
+    assert not latency(own, stream(5, [3.0] * 40), width=60).regressed
+
+
+@pytest.mark.parametrize(
+    "early",
+    [stream(6, [3.0] * 4 + [1.0] * 4), stream(6, [1.0], each=25)],
+    ids=["two hundred requests", "all of the first few"],
+)
+def test_a_service_once_as_quick_as_the_package_is_measured_by_it(early) -> None:
+    """Also where it began slowly, or has seen few requests; and it stays so when it slows down."""
+    usual, reason = choose(packaged(), early, host="here", rows=1.0)
+    assert usual is not None
+    assert (usual.source, reason) == ("package", "")
+    slow = stream(6, [3.0] * 30)
+    kept, reason = choose(packaged(), slow, host="here", rows=1.0, before=usual)
+    assert (kept, reason) == (usual, "")
+
+
+def test_of_fewer_than_twenty_requests_no_baseline_is_chosen() -> None:
+    assert choose(packaged(), stream(6, [1.0], each=19), host="here", rows=1.0)[0] is None
+    assert choose(packaged(), {}, host="here", rows=1.0)[0] is None
+
+
 def test_a_baseline_once_left_is_not_taken_up_again() -> None:
     buckets = stream(3, [1.0] * 30)
     own, _ = choose(packaged(), buckets, host="here", rows=4.0)
     assert own is not None
-    kept, reason = choose(packaged(), buckets, host="here", rows=1.0, before=own)
-    assert kept == own
-    assert "before" in reason
+    told = "requests had 4 rows"
+    kept, reason = choose(packaged(), buckets, host="here", rows=1.0, before=own, told=told)
+    assert (kept, reason) == (own, told)
 
 
 def test_the_baseline_does_not_change_with_the_replica_that_judges() -> None:

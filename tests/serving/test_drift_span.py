@@ -9,7 +9,8 @@ import pytest
 import served
 from msgspec.structs import replace
 
-from driftline.drift.latency import Latency, Usual
+from driftline.drift.baseline import Usual
+from driftline.drift.latency import Latency
 from driftline.metadata.errors import StoreError
 from driftline.metadata.host import host_fingerprint
 from driftline.metadata.quality import LATENCY_EDGES, LatencyBaseline, Quality

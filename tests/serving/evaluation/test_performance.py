@@ -124,6 +124,19 @@ def test_on_the_packaging_kind_of_machine_latency_is_compared_with_the_package()
     assert said["state"] == "stable"
 
 
+def test_a_service_slower_than_the_package_from_the_first_request_on_is_no_regression() -> None:
+    """Its own stretch is the baseline then, and why stays told for as long as it is."""
+    metadata, here = packaged(host_fingerprint()), host_fingerprint()
+    standing, said = told(metadata, facts(metadata, 8, slow_from=0, host=here))
+    assert (said["latency"]["state"], said["latency"]["regressed"]) == ("no_data", False)
+    assert "as quick as the package's timings" in said["latency"]["reason"]
+    for minutes in (15, 30):
+        standing, said = told(metadata, facts(metadata, minutes, slow_from=0, host=here), standing)
+        assert said["latency"]["baseline"]["source"] == "service"
+        assert said["latency"]["reason"].startswith("no stretch of requests has been as quick")
+        assert (said["latency"]["state"], said["latency"]["regressed"]) == ("stable", False)
+
+
 def test_elsewhere_latency_is_compared_with_the_first_stable_stretch_which_is_kept() -> None:
     metadata = packaged("another machine")
     standing, said = told(metadata, facts(metadata, 8, host="here"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from driftline.drift.baseline import Usual
 from driftline.drift.harm import Harm
-from driftline.drift.latency import Latency, Usual
+from driftline.drift.latency import Latency
 from driftline.drift.quality import Estimate
 from driftline.drift.verdict import Verdict
 from driftline.metadata.quality import LATENCY_EDGES
