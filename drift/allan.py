@@ -8,9 +8,13 @@ change from one block to the next (the reference, a slow season) cancels. After 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from driftline.metadata.signals import Floats
+
+Compare = Callable[[Floats, Floats], Floats]
 
 TRIMMED = 0.1
 LENGTHS = (1, 2, 4, 8, 16)
@@ -25,10 +29,13 @@ def allan(cells: Floats, length: int) -> Floats:
     return allan_of_sums(sums(cells), length)
 
 
-def allan_of_sums(grown: Floats, length: int) -> Floats:
-    """`allan` of what `sums` gave, for several lengths of the same cells."""
+def allan_of_sums(grown: Floats, length: int, of: Compare | None = None) -> Floats:
+    """`allan` of what `sums` gave, for several lengths of the same cells.
+
+    Or of other sums (``[k, T, B + 1]``) whose neighbouring blocks `of` compares.
+    """
     blocks = grown[:, :, length:] - grown[:, :, :-length]
-    return trimmed(two_sample(blocks[:, :, :-length], blocks[:, :, length:]))
+    return trimmed((of or two_sample)(blocks[:, :, :-length], blocks[:, :, length:]))
 
 
 def sums(cells: Floats) -> Floats:
@@ -56,6 +63,17 @@ def two_sample(first: Floats, second: Floats) -> Floats:
     over = n * m * (used - 1)
     found = (total * square - n * n) * (total - 1) / np.where(over > 0, over, 1.0)
     return np.where(over > 0, found, 1.0)
+
+
+def two_means(first: Floats, second: Floats) -> Floats:
+    """Squared difference of two means of unit variance, over its expectation.
+
+    The first axis holds sums and numbers of values.
+    """
+    (a, n), (b, m) = first, second
+    there = (n > 0) & (m > 0)
+    n, m = np.where(there, n, 1.0), np.where(there, m, 1.0)
+    return np.where(there, (a / n - b / m) ** 2 / (1 / n + 1 / m), 1.0)
 
 
 def trimmed(values: Floats) -> Floats:

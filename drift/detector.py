@@ -15,6 +15,7 @@ import numpy as np
 
 from driftline.metadata.signals import Floats, Ints
 
+from .inflation import Inflation
 from .panel import Panel
 from .ring import Ring
 
@@ -42,7 +43,7 @@ class Trace:
 
 
 def trace(
-    panel: Panel, ring: Ring, inflation: Floats, weight: float, limit: Floats | None = None
+    panel: Panel, ring: Ring, inflation: Inflation, weight: float, limit: Floats | None = None
 ) -> Trace:
     """The evidence of all start buckets of a ring, each weighing exp(`weight`) in M.
 
@@ -50,14 +51,11 @@ def trace(
     of limit/requests; E^η has expectation at most 1 where E has, for η from 0 to 1.
     """
     suffixes = np.cumsum(ring.cells[::-1], axis=0, dtype=np.int64)[::-1].astype(np.float64)
-    rows, log_e = np.zeros((2, panel.size, len(ring)))
+    log_e, rows = np.zeros((2, panel.size, len(ring)))
     if len(ring):
-        for block, evidence in zip(panel.blocks, panel.evidence, strict=True):
-            counts = block.gather(suffixes)
-            rows[block.where] = counts.sum(axis=2)
-            log_e[block.where] = evidence(counts, inflation[block.where])
+        log_e, rows = panel.log_e(suffixes, inflation.members, inflation.directions)
     if limit is not None and np.isfinite(limit).any():
-        log_e *= np.minimum(limit[:, None] * inflation[:, None] / np.maximum(rows, 1), 1.0)
+        log_e *= np.minimum(limit[:, None] * inflation.members[:, None] / np.maximum(rows, 1), 1.0)
     later = np.full((panel.size, len(ring) + 1), -np.inf)
     later[:, :-1] = np.logaddexp.accumulate(log_e[:, ::-1], axis=1)[:, ::-1] + weight
     return Trace(ring, suffixes, rows, log_e, later)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from driftline.metadata.reference import Reference
 from driftline.metadata.signals import Floats, Ints
 
 from .floor import Floor, Truths, named
-from .verdict import SignalVerdict, State, Verdict
+from .verdict import MultivariateVerdict, SignalVerdict, State, Verdict
 from .window import Window
 
 FIRED = ("warning", "drift")
@@ -86,10 +87,10 @@ def states(
     return tuple(state(index) for index in range(len(rows)))
 
 
-def together(found: Sequence[State], flags: Truths, joint: bool) -> State:
-    """The state of all signals together; `joint` says that their mean evidence suffices.
+def together(found: Sequence[State], aside: Truths, joint: bool) -> State:
+    """The state of all members together; `joint` says that their mean evidence suffices.
 
-    It is stable as soon as one signal that is not a flag could have shown a change at its floor.
+    It is stable as soon as one that is not `aside` could have shown a change at its floor.
     """
     if "drift" in found:
         return "drift"
@@ -97,13 +98,17 @@ def together(found: Sequence[State], flags: Truths, joint: bool) -> State:
         return "warning"
     if all(each == "no_data" for each in found):
         return "no_data"
-    main = [each for each, flag in zip(found, flags, strict=True) if not flag] or list(found)
+    main = [each for each, by in zip(found, aside, strict=True) if not by] or list(found)
     return "stable" if "stable" in main else "insufficient_data"
 
 
-def recall(previous: Verdict | None, names: Sequence[str]) -> list[SignalVerdict | None]:
-    """Each signal's part of the previous verdict, None where it had none."""
-    if previous is None:
-        return [None] * len(names)
-    by_name = {each.name: each for each in previous.signals}
-    return [by_name.get(name) for name in names]
+def recall(
+    previous: Verdict | None, reference: Reference
+) -> list[SignalVerdict | MultivariateVerdict | None]:
+    """Each member's part of the previous verdict, None where it had none."""
+    signals = {each.name: each for each in previous.signals} if previous else {}
+    many = {each.name: each for each in previous.multivariates} if previous else {}
+    return [
+        *(signals.get(each.name) for each in reference.signals),
+        *(many.get(each.name) for each in reference.multivariates),
+    ]

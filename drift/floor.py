@@ -12,6 +12,8 @@ from driftline.metadata.reference import SignalReference
 from driftline.metadata.signals import Floats, Ints
 from driftline.metadata.thresholds import Rule
 
+from .multivariate import Together
+
 Truths = NDArray[np.bool_]
 # What a mixture of alternatives costs beside the one that fits, in nats; measured at mean shifts.
 MIXTURE = 2.0
@@ -19,22 +21,33 @@ MIXTURE = 2.0
 
 @dataclass(frozen=True, eq=False)
 class Floor:
-    """Floors of all signals, each array ``[T]``.
+    """Floors of all members, each array ``[T]``.
 
     The *strength* of an effect is its multiple of the floor. For a flag the effect is the rise of
     its rate above the reference's `rate`, and the floor ``rise + rate / 2``: a rate matters from
     one and a half times the usual and one point more (by default). For other signals it is the
-    corrected PSI, and the floor `psi`.
+    corrected PSI, and the floor `psi`. Signals together have `directions` to move in, others 0.
     """
 
     flag: Truths
     level: Floats
     rate: Floats
     rows: Floats
+    directions: Floats
 
     @classmethod
-    def of(cls, signals: Sequence[SignalReference], rules: Sequence[Rule]) -> Floor:
-        """The floors of `signals` under their resolved `rules`."""
+    def of(
+        cls,
+        signals: Sequence[SignalReference],
+        rules: Sequence[Rule],
+        together: Sequence[Together] = (),
+    ) -> Floor:
+        """The floors of `signals` under their resolved `rules`, and of those `together`.
+
+        That of signals together is √K times that of one, for K directions: if all of them moved by
+        what is not worth a look in one, it is not yet worth a look; if a few moved by that, it is.
+        Where something is let pass in one signal, it is let pass in those together.
+        """
         flag = np.array([each.signal.kind == "flag" for each in signals], dtype=bool)
         total = np.array([sum(each.weights) for each in signals])
         last = np.array([each.weights[-1] for each in signals])
@@ -42,11 +55,17 @@ class Floor:
         rise = np.array([rule.rise or 0.0 for rule in rules])
         psi = np.array([rule.psi or 0.0 for rule in rules])
         level = np.maximum(np.where(flag, rise + rate / 2, psi), 1e-6)
-        return cls(flag, level, rate, total)
+        return cls(
+            np.append(flag, np.zeros(len(together), dtype=bool)),
+            np.append(level, [level[each.where].max() * each.directions**0.5 for each in together]),
+            np.append(rate, np.zeros(len(together))),
+            np.append(total, [each.rows for each in together]),
+            np.append(np.zeros(len(signals)), [each.directions for each in together]),
+        )
 
     def strength(self, psi: Floats, rate: Floats) -> Floats:
         """Multiples of the floor of corrected PSIs and (for flags) rates, ``[T]`` or ``[T, B]``."""
-        flag, level, usual, _ = self._like(psi)
+        flag, level, usual, _, _ = self._like(psi)
         return np.asarray(np.where(flag, np.maximum(rate - usual, 0.0), psi) / level)
 
     def needed(self, strength: Floats, demand: Floats, inflation: Floats) -> Ints:
@@ -57,8 +76,10 @@ class Floor:
         values against R weigh like 1/(1/m + 1/R). Where the reference is too small to show the
         effect at all, twice the smallest that it can show is meant.
         """
-        flag, level, usual, total = self._like(strength)
-        demand = demand + MIXTURE
+        flag, level, usual, total, directions = self._like(strength)
+        # What it costs not to know the direction: see `multivariate`, at the shift that decides.
+        unknown = directions / 2 * np.log1p(4 * demand / np.maximum(directions, 1))
+        demand = demand + MIXTURE + unknown
         with np.errstate(divide="ignore", invalid="ignore"):
             high = np.minimum(usual + strength * level, 1 - 1e-9)
             rises = high * np.log(high / usual)
@@ -69,11 +90,13 @@ class Floor:
         gain = np.maximum(gain, 2 * demand / limit)
         return np.ceil(inflation / np.maximum(gain / demand - 1 / limit, 1e-12)).astype(np.int64)
 
-    def _like(self, values: Floats) -> tuple[Truths, Floats, Floats, Floats]:
-        """The four arrays with as many axes as `values`."""
+    def _like(self, values: Floats) -> tuple[Truths, Floats, Floats, Floats, Floats]:
+        """The five arrays with as many axes as `values`."""
         shape = (-1,) + (1,) * (values.ndim - 1)
-        flag = self.flag.reshape(shape)
-        return flag, self.level.reshape(shape), self.rate.reshape(shape), self.rows.reshape(shape)
+        level, rate, rows, directions = (
+            each.reshape(shape) for each in (self.level, self.rate, self.rows, self.directions)
+        )
+        return self.flag.reshape(shape), level, rate, rows, directions
 
 
 def named(log_m: Floats, shares: Floats, demand: float) -> Truths:

@@ -10,12 +10,16 @@ raises F until it hides itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 import numpy as np
 
 from driftline.metadata.signals import Floats, Ints
 
-from .allan import LENGTHS, allan_of_sums, around, lengths, sums
+from .allan import LENGTHS, Compare, allan_of_sums, around, lengths, sums, two_means
 from .block import Block
+from .multivariate import Together
 from .panel import Panel
 from .quiet import quiet
 from .ring import Ring
@@ -33,22 +37,66 @@ STEP = 1.1
 DAY = 24
 
 
-def inflation(panel: Panel, ring: Ring, assumed: Floats) -> tuple[Floats, bool]:
-    """F of each signal (``[T]``), and whether it is only the `assumed` one.
+@dataclass(frozen=True, eq=False)
+class Inflation:
+    """F of each member (``[T]``), and of each direction of those together (``[K]`` each).
+
+    `assumed` says that no traffic told it.
+    """
+
+    members: Floats
+    directions: tuple[Floats, ...]
+    assumed: bool
+
+    @classmethod
+    def of(cls, panel: Panel, signals: Floats) -> Inflation:
+        """That of signals, ``[T]``, of which those together have the mean."""
+        directions = [
+            np.full(each.directions, signals[each.where].min()) for each in panel.together
+        ]
+        return cls(panel.members(signals), tuple(directions), True)
+
+    def at_least(self, other: Inflation) -> Inflation:
+        """The larger of both, each by each."""
+        directions = map(np.maximum, self.directions, other.directions)
+        members = np.maximum(self.members, other.members)
+        return Inflation(members, tuple(directions), self.assumed)
+
+
+def inflation(panel: Panel, ring: Ring, assumed: Inflation) -> Inflation:
+    """F from a ring's counts; the `assumed` one where there are too few buckets.
 
     Fewer than 20 buckets are not enough to estimate it. A flag for values out of range or unseen
-    follows its column's main signal, for bursts of what is rare cannot be known beforehand.
+    follows its column's main signal, for bursts of what is rare cannot be known beforehand. A
+    direction of signals together has what is found in it beyond the F of each of them: a scene that
+    moves many columns by little shows in none alone.
     """
     if len(ring) < FEWEST:
-        return assumed, True
-    found = np.ones(panel.size)
+        return assumed
+    found = np.ones(panel.signals)
     flat = ring.cells.astype(np.float64)
     for block in panel.blocks:
         counts = block.gather(flat)
-        found[block.where] = _block_inflation(block, counts, panel.pools[block.where])
+        where = block.where
+        found[where] = _block_inflation(block, counts, panel.pools[where], panel.tells[where])
     follows = panel.main >= 0
     found[follows] = np.maximum(found[follows], found[panel.main[follows]])
-    return stepped(found), False
+    members = panel.members(stepped(found))
+    directions = []
+    for row, each in enumerate(panel.together, start=panel.signals):
+        beyond = _beyond(each, flat, members[each.where])
+        directions.append(members[each.where].min() * beyond)
+        members[row] *= beyond.mean()
+    return Inflation(members, tuple(directions), False)
+
+
+def _beyond(together: Together, flat: Floats, inflation: Floats) -> Floats:
+    """F of each direction beyond the F of its signals, at least 1, ``[K]``."""
+    signals, rows = together.sums(flat)
+    moves = together.whitened(signals, inflation) / np.sqrt(inflation.min())
+    grown = sums(np.stack([moves.T, np.broadcast_to(rows, moves.T.shape)], axis=2))
+    pools, tells = np.zeros(len(moves.T), dtype=np.int64), np.ones(len(moves.T))
+    return _estimate([(2, grown)], pools, tells, len(flat), two_means)
 
 
 def stepped(factor: Floats) -> Floats:
@@ -57,15 +105,15 @@ def stepped(factor: Floats) -> Floats:
 
 
 def ceiling(panel: Panel, slow: Ring | None) -> Floats:
-    """How many independent requests an hour of each signal can weigh at the most, ``[T]``.
+    """How many independent requests an hour of each member can weigh at the most, ``[T]``.
 
     Hours differ without harm (day and night). Where a day or more of slow buckets shows by how
     much, the variance τ² between them limits what any shorter window can say to 1/τ² requests;
-    infinite where they do not differ.
+    infinite where they do not differ. Signals together weigh no more than the least of theirs.
     """
-    found = np.full(panel.size, np.inf)
+    found = np.full(panel.signals, np.inf)
     if slow is None or len(slow) < DAY:
-        return found
+        return panel.members(found, np.min)
     flat = slow.cells.astype(np.float64)
     table = quiet(len(slow))
     for block in panel.blocks:
@@ -78,24 +126,37 @@ def ceiling(panel: Panel, slow: Ring | None) -> Floats:
                 limit = rows / np.maximum(spread - 1, 0)
             limit = np.where(spread > high, limit, np.inf)
             found[block.where] = np.minimum(found[block.where], limit)
-    return found
+    return panel.members(found, np.min)
 
 
-def _block_inflation(block: Block, counts: Floats, pools: Ints | None = None) -> Floats:
+def _block_inflation(block: Block, counts: Floats, pools: Ints, tells: Floats) -> Floats:
     """The largest of: short blocks' upper estimates; each sure excess; where it tends to.
 
     Blocks longer than the ring can judge are asked only where the excess is sure and has grown with
     each doubling before: there bursts outlast buckets. A single change does not do so, for it is
-    left out of the short blocks. `pools` (``[T]``) says which signals share their bursts.
+    left out of the short blocks. `pools` (``[T]``) says which signals share their bursts, `tells`
+    as how many independent ones each counts there.
     """
-    buckets = counts.shape[1]
-    table, found = quiet(buckets), np.ones(len(counts))
+    found = np.ones(len(counts))
     busy = np.flatnonzero((counts.sum(axis=1) > 0).sum(axis=1) > 1)
-    pools = np.arange(len(counts)) if pools is None else pools
-    usual, shares = lengths(buckets), _own(pools, busy)
-    for level in _levels(block) if len(busy) else ():
-        rows = busy
-        grown = sums(block.merged(counts, level)[rows])
+    if len(busy):
+        levels = ((level, sums(block.merged(counts, level)[busy])) for level in _levels(block))
+        found[busy] = _estimate(levels, pools[busy], tells[busy], counts.shape[1])
+    return found
+
+
+def _estimate(
+    levels: Iterable[tuple[int, Floats]],
+    pools: Ints,
+    tells: Floats,
+    buckets: int,
+    of: Compare | None = None,
+) -> Floats:
+    """F, at least 1, of series in `pools`; sums by level of merging (`allan_of_sums`)."""
+    table, found = quiet(buckets), np.ones(len(pools))
+    usual, shares = lengths(buckets), _own(pools, tells)
+    for level, grown in levels:
+        rows = np.arange(len(pools))
         before, growing = np.zeros(len(rows)), np.ones(len(rows), dtype=bool)
         for length in (each for each in LENGTHS if (level, each) in table):
             if length == 2 * usual[-1]:
@@ -103,12 +164,13 @@ def _block_inflation(block: Block, counts: Floats, pools: Ints | None = None) ->
             if not len(rows):
                 break
             mean, deviation, high = table[level, length]
-            excess = allan_of_sums(grown, length) / mean
+            excess = allan_of_sums(grown, length, of) / mean
             best = found[rows]
             own = shares[rows]
             if length <= SHORT:
                 base = _pooled(excess, pools[rows], own, deviation)
                 best = np.maximum(best, base * (1 + UPPER * own * deviation))
+            excess = _lifted(excess, pools[rows], tells[rows])
             # Of many signals some are beyond the 99 % point by chance; then a higher one counts.
             sure = excess > 1 + (high - 1) * (1 + (1 - own) / 4)
             best = np.where(sure, np.maximum(best, SURE * excess), best)
@@ -120,16 +182,33 @@ def _block_inflation(block: Block, counts: Floats, pools: Ints | None = None) ->
     return found
 
 
-def _own(pools: Ints, busy: Ints) -> Floats:
+def _own(pools: Ints, tells: Floats) -> Floats:
     """What each signal keeps of its own excess, ``[T]``: (4/(n + 4))^0.75 in a pool of n, or all.
+
+    n counts what is independent: signals that move as one err as one.
 
     With less, two bursty signals among ten cry wolf (ρ = 0.5: 11 alarms where 2 are promised); with
     the root, changes of independent traffic are called a tenth later, and with this a twentieth.
     """
-    _, which, number = np.unique(pools[busy], return_inverse=True, return_counts=True)
-    share = np.ones(len(pools))
-    share[busy] = np.where(number > 1, (4 / (number + 4)) ** 0.75, 1.0)[which.ravel()]
-    return share
+    _, which, signals = np.unique(pools, return_inverse=True, return_counts=True)
+    number = np.bincount(which.ravel(), weights=tells)
+    return np.asarray(np.where(signals > 1, (4 / (number + 4)) ** 0.75, 1.0)[which.ravel()])
+
+
+def _lifted(excess: Floats, pools: Ints, tells: Floats) -> Floats:
+    """Excesses of signals that vary together, none much below the others': they err as one.
+
+    Of those as independent as they are many each keeps its own; of those that are one, the lowest
+    would else decide for all. Drawn to the upper quartile: the mean of evidence is its largest.
+    """
+    lifted = excess.copy()
+    for pool in {*pools[tells < 1].tolist()}:
+        here = (pools == pool) & (tells < 1)
+        middle = np.quantile(excess[here], 0.75)
+        lifted[here] = np.maximum(
+            excess[here], excess[here] ** tells[here] * middle ** (1 - tells[here])
+        )
+    return lifted
 
 
 def _pooled(excess: Floats, pools: Ints, own: Floats, deviation: float) -> Floats:

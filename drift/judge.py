@@ -11,7 +11,7 @@ from driftline.metadata.thresholds import Thresholds
 from .detector import trace, weights
 from .episode import FIRED, fire, recall, states, together
 from .floor import Floor
-from .inflation import ceiling, inflation
+from .inflation import Inflation, ceiling, inflation
 from .limit import breaches
 from .panel import Panel
 from .report import Finding, report
@@ -58,21 +58,22 @@ def judge(
     alpha = alpha_of(thresholds, ring.width)
     demand = -float(np.log(alpha))
     rules = [rule_of(thresholds, each) for each in reference.signals]
-    assumed = np.array([rule.inflation or 1.0 for rule in rules])
-    factor, independent = inflation(panel, ring, assumed)
+    assumed = Inflation.of(panel, np.array([rule.inflation or 1.0 for rule in rules]))
+    bursts = inflation(panel, ring, assumed)
+    factor = bursts.members
 
-    before = recall(previous, [each.name for each in reference.signals])
+    before = recall(previous, reference)
     held = np.array([each is not None and each.state in FIRED for each in before], dtype=bool)
 
     fast_weight, slow_weight = weights(ring.width, slow.width if slow else None, alpha)
     # A change that has come to stay is itself a difference between hours: it must not hide so.
     limit = np.where(held, np.inf, ceiling(panel, slow))
-    traces = [trace(panel, ring, factor, fast_weight, limit)]
+    traces = [trace(panel, ring, bursts, fast_weight, limit)]
     if slow is not None:
-        slower = np.maximum(inflation(panel, slow, factor)[0], factor)
+        slower = inflation(panel, slow, bursts).at_least(bursts)
         traces.append(trace(panel, slow, slower, slow_weight))
     window = Window(panel, tuple(traces), factor)
-    floor = Floor.of(reference.signals, rules)
+    floor = Floor.of(reference.signals, rules, panel.together)
 
     fired = fire(window, floor, demand, held, previous is not None)
     begun, whole = window.onset(), window.whole()
@@ -89,10 +90,10 @@ def judge(
     )  # fmt: skip
     shares = np.log(panel.shares)
     joint = float(np.logaddexp.reduce(fired.log_m + shares))
-    state = together(found, panel.flags, joint >= demand)
+    state = together(found, panel.aside, joint >= demand)
     onset = None
     if state in FIRED:
         onset = window.joint_onset(np.where(fired.returned, -np.inf, shares))
     finding = Finding(found, state, fired.log_m, joint, onset, place, effects, needed)
     limits = breaches(reference, ring, rules, language)
-    return report(window, reference, finding, previous, (alpha, independent, limits, language))
+    return report(window, reference, finding, previous, (alpha, bursts.assumed, limits, language))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtri
 
+from driftline.metadata.multivariate import normal_scores
 from driftline.metadata.signals import Floats
 
 from .block import Block, members
@@ -36,7 +36,7 @@ class Ordered:
     def __init__(self, block: Block) -> None:
         self._block = block
         real, shares = block.real, block.shares
-        scores = np.where(real, ndtri(np.where(real, block.middles, 0.5)), 0.0)
+        scores = normal_scores(block.weights)
         curve = (scores**2 - 1) / np.sqrt(2)
         tilts = [_log_tilted(shares, theta * scores) for theta in LOCATION]
         tilts += [_log_tilted(shares, theta * curve) for theta in SCALE]

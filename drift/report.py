@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -12,14 +13,27 @@ from driftline.metadata.signals import Categorical, Continuous, Floats, Ints
 
 from .effect import Effects, severity, six_digits
 from .episode import FIRED, recall
+from .multivariate import Together
 from .sentences import sentence
-from .verdict import Breach, Effect, Language, SignalVerdict, State, Verdict
+from .verdict import (
+    Breach,
+    Effect,
+    Language,
+    MultivariateVerdict,
+    SignalVerdict,
+    State,
+    Verdict,
+)
 from .window import Place, Window
+
+V = TypeVar("V", SignalVerdict, MultivariateVerdict)
+# Of signals together so many are named.
+MOVED = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """All that is known of each signal (arrays ``[T]``) and of all together.
+    """All that is known of each member (arrays ``[T]``) and of all together.
 
     `onset` is the beginning of a bucket and how long it lasts, in seconds; `place` the stretch over
     which `effects` were measured.
@@ -56,33 +70,53 @@ def report(
         else 0
     )
     effects = _effects(window, reference, finding)
-    times = window.times(finding.place) if window.rows.any() else np.zeros(len(effects))
-    before = recall(previous, [each.name for each in reference.signals])
-    signals = []
-    for index, each in enumerate(reference.signals):
-        state, effect = finding.states[index], effects[index]
-        fired = state in FIRED
+    times = window.times(finding.place) if window.rows.any() else np.zeros(window.panel.size)
+    before = recall(previous, reference)
+
+    def began(index: int) -> int | None:
         told = before[index]
-        onset = int(times[index]) if fired else None
-        if onset is not None and told is not None and told.state in FIRED:
-            width = window.traces[finding.place.trace[index]].ring.width
-            onset = _kept(told.onset, onset, width, oldest)
-        verdict = SignalVerdict(
+        if finding.states[index] not in FIRED:
+            return None
+        if told is None or told.state not in FIRED:
+            return int(times[index])
+        width = window.traces[finding.place.trace[index]].ring.width
+        return _kept(told.onset, int(times[index]), width, oldest)
+
+    def common(index: int) -> dict[str, Any]:
+        fired = finding.states[index] in FIRED
+        return {
+            "state": finding.states[index],
+            "evidence_log10": _log10(finding.log_m[index]),
+            "severity": severity(float(finding.effects.psi[index])) if fired else None,
+            "onset": began(index),
+            "window_size": int(finding.effects.rows[index]),
+            "needed": int(finding.needed[index]),
+            "inflation": round(float(window.inflation[index]), 3),
+            "sentence": "",
+        }
+
+    signals = [
+        SignalVerdict(
             name=each.name,
             group=each.signal.group,
             kind=each.signal.kind,
-            state=state,
-            evidence_log10=_log10(finding.log_m[index]),
-            effect=effect,
-            severity=severity(effect.psi) if fired and effect is not None else None,
-            onset=onset,
+            effect=effects[index],
             reference_size=each.rows,
-            window_size=int(finding.effects.rows[index]),
-            needed=int(finding.needed[index]),
-            inflation=round(float(window.inflation[index]), 3),
-            sentence="",
+            **common(index),
         )
-        signals.append(replace(verdict, sentence=sentence(verdict, language, ring.width)))
+        for index, each in enumerate(reference.signals)
+    ]
+    many = [
+        MultivariateVerdict(
+            name=each.reference.name,
+            group=each.reference.group,
+            distance=float(six_digits(np.sqrt(finding.effects.psi[index]))),
+            moved=_moved(each, window.flat(finding.place, index)),
+            reference_size=each.rows,
+            **common(index),
+        )
+        for index, each in enumerate(window.panel.together, start=len(signals))
+    ]
     onset, width = finding.onset or (None, 0)
     if onset is not None and previous is not None and previous.state in FIRED:
         onset = _kept(previous.onset, onset, width, oldest)
@@ -95,11 +129,23 @@ def report(
         window_rows=int(ring.rows.sum(axis=0).max(initial=0)),
         alpha=alpha,
         independent=independent,
-        signals=tuple(signals),
+        signals=tuple(_said(each, language, ring.width) for each in signals),
         breaches=breaches,
         sentence="",
+        multivariates=tuple(_said(each, language, ring.width) for each in many),
     )
     return replace(whole, sentence=sentence(whole, language, ring.width))
+
+
+def _moved(together: Together, flat: Floats) -> dict[str, float]:
+    """The signals that moved most, and by how much, in standard deviations."""
+    moved = six_digits(together.moved(flat))
+    first = np.argsort(-np.abs(moved), kind="stable")[:MOVED]
+    return {together.reference.signals[at]: float(moved[at]) for at in first.tolist() if moved[at]}
+
+
+def _said(verdict: V, language: Language, width: int) -> V:
+    return replace(verdict, sentence=sentence(verdict, language, width))
 
 
 def _effects(window: Window, reference: Reference, finding: Finding) -> list[Effect | None]:
@@ -107,11 +153,12 @@ def _effects(window: Window, reference: Reference, finding: Finding) -> list[Eff
     columns = {(each.group, each.name): each for each in reference.columns}
     keys = [(each.signal.group, each.signal.column) for each in reference.signals]
     rows = np.array([layout.rows[key] for key in keys], dtype=np.int64)
-    shift = window.means(finding.place, rows)
+    place = finding.place.first(len(rows))
+    shift = window.means(place, rows)
     base = np.array([np.nan if (mean := columns[key].mean) is None else mean for key in keys])
     sd = np.array([columns[key].sd or np.nan for key in keys])
-    shift, w1 = six_digits((shift - base) / sd), six_digits(found.w1 / sd)
-    missing = _missing_change(window, reference, finding.place)
+    shift, w1 = six_digits((shift - base) / sd), six_digits(found.w1[: len(rows)] / sd)
+    missing = _missing_change(window, reference, place)
 
     def effect(index: int, each: SignalReference) -> Effect | None:
         if not found.rows[index]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 
-from .verdict import Breach, Language, SignalVerdict, Verdict
+from .verdict import Breach, Language, MultivariateVerdict, SignalVerdict, Verdict
 
 _LOG_YEAR = math.log10(365.25 * 86400)
 _UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
@@ -14,14 +14,18 @@ _SEVERITY = {"minor": "轻微", "moderate": "中等", "major": "严重"}
 
 
 def sentence(
-    verdict: Verdict | SignalVerdict | Breach, language: Language = "en", width: int = 60
+    verdict: Verdict | SignalVerdict | MultivariateVerdict | Breach,
+    language: Language = "en",
+    width: int = 60,
 ) -> str:
-    """What a verdict, a signal's verdict or a breached limit says; buckets last `width` seconds."""
+    """What a verdict, a member's verdict or a breached limit says; buckets last `width` seconds."""
     chinese = language == "zh"
     if isinstance(verdict, Breach):
         return (_breach_zh if chinese else _breach_en)(verdict)
     if isinstance(verdict, SignalVerdict):
         return (_signal_zh if chinese else _signal_en)(verdict, width)
+    if isinstance(verdict, MultivariateVerdict):
+        return (_together_zh if chinese else _together_en)(verdict, width)
     return (_overall_zh if chinese else _overall_en)(verdict, width)
 
 
@@ -35,7 +39,10 @@ def _overall_en(verdict: Verdict, width: int) -> str:
         return f"{rows} so far; about {needed:,} are needed before quiet means stable.{assumes}"
     if verdict.state == "stable":
         return f"No change in {len(verdict.signals)} signals over {rows}.{assumes}"
-    changed = _changed(verdict)
+    changed, many = _changed(verdict), _together(verdict)
+    if many and not (changed and changed[0].state == verdict.state):
+        alone = "drifted" if verdict.state == "drift" else "surely changed"
+        return f"{_together_en(many[0], width)} None of them has {alone} by itself.{assumes}"
     if not changed:
         since = _time(verdict.onset)
         return (
@@ -58,7 +65,10 @@ def _overall_zh(verdict: Verdict, width: int) -> str:
         return f"目前只有 {rows};约需 {needed:,} 行才能判定为稳定。{assumes}"
     if verdict.state == "stable":
         return f"{rows}数据中 {len(verdict.signals)} 个信号均无变化。{assumes}"
-    changed = _changed(verdict)
+    changed, many = _changed(verdict), _together(verdict)
+    if many and not (changed and changed[0].state == verdict.state):
+        alone = "漂移" if verdict.state == "drift" else "确定的变化"
+        return f"{_together_zh(many[0], width)}其中没有任何一个单独发生{alone}。{assumes}"
     if not changed:
         return (
             f"自 {_time(verdict.onset)} 起各信号整体发生变化,尚无法确定是哪一个;"
@@ -96,6 +106,36 @@ def _signal_zh(each: SignalVerdict, width: int) -> str:
     moved = _moved(each, words, "由 {} 升至 {}", "分布改变;{} 由 {} 变为 {}", "其他")
     return (
         f"自 {_time(each.onset)} 起 {each.name} {moved};PSI {each.effect.psi:.2f}"
+        f"({_SEVERITY[each.severity or 'minor']});{_rarity_zh(each.evidence_log10, width)}。"
+    )
+
+
+def _together_en(each: MultivariateVerdict, width: int) -> str:
+    if each.state == "no_data":
+        return f"{each.name}: no values in the window."
+    if each.state == "insufficient_data":
+        return f"{each.name}: {each.window_size:,} values; about {each.needed:,} are needed."
+    if each.state == "stable":
+        return f"{each.name}: as in the reference ({each.window_size:,} values)."
+    most = ", ".join(f"{name} {shift:+.2f} σ" for name, shift in list(each.moved.items())[:3])
+    return (
+        f"{each.name}: moved by {_figure(each.distance)} σ since {_time(each.onset)}, most {most} "
+        f"({each.severity}); {_rarity_en(each.evidence_log10, width)}."
+    )
+
+
+def _together_zh(each: MultivariateVerdict, width: int) -> str:
+    group = {"input": "输入", "output": "输出"}.get(each.group, each.group)
+    name = f"{group}信号整体"
+    if each.state == "no_data":
+        return f"{name}在窗口内没有数值。"
+    if each.state == "insufficient_data":
+        return f"{name}:现有 {each.window_size:,} 个数值,约需 {each.needed:,} 个。"
+    if each.state == "stable":
+        return f"{name}与参考一致({each.window_size:,} 个数值)。"
+    most = "、".join(f"{name} {shift:+.2f} σ" for name, shift in list(each.moved.items())[:3])
+    return (
+        f"自 {_time(each.onset)} 起{name}移动了 {_figure(each.distance)} σ,其中变化最大的是 {most}"
         f"({_SEVERITY[each.severity or 'minor']});{_rarity_zh(each.evidence_log10, width)}。"
     )
 
@@ -139,6 +179,12 @@ def _needed(verdict: Verdict) -> int:
 def _changed(verdict: Verdict) -> list[SignalVerdict]:
     """The signals that changed, those in drift and with most evidence first."""
     found = [each for each in verdict.signals if each.state in ("drift", "warning")]
+    return sorted(found, key=lambda each: (each.state != "drift", -each.evidence_log10))
+
+
+def _together(verdict: Verdict) -> list[MultivariateVerdict]:
+    """Signals together that changed, those with most evidence first."""
+    found = [each for each in verdict.multivariates if each.state in ("drift", "warning")]
     return sorted(found, key=lambda each: (each.state != "drift", -each.evidence_log10))
 
 

@@ -62,6 +62,29 @@ class SignalVerdict(Struct, frozen=True, forbid_unknown_fields=True):
     sentence: str
 
 
+class MultivariateVerdict(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is said about several signals of one group together.
+
+    `distance` is the length of their shift in standard deviations (Mahalanobis, of normal scores,
+    less what chance alone would give), and `moved` names those that moved most with each one's own
+    part in it, largest first. The rest is as in `SignalVerdict`.
+    """
+
+    name: str
+    group: Group
+    state: State
+    evidence_log10: float
+    distance: float
+    moved: dict[str, float]
+    severity: Severity | None
+    onset: int | None
+    reference_size: int
+    window_size: int
+    needed: int
+    inflation: float
+    sentence: str
+
+
 class Breach(Struct, frozen=True, forbid_unknown_fields=True):
     """A plain limit that the window's mean is beyond; it stands beside the state, not in it."""
 
@@ -92,3 +115,4 @@ class Verdict(Struct, frozen=True, forbid_unknown_fields=True):
     signals: tuple[SignalVerdict, ...]
     breaches: tuple[Breach, ...]
     sentence: str
+    multivariates: tuple[MultivariateVerdict, ...] = ()

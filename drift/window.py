@@ -17,10 +17,14 @@ from .panel import Panel
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """For each signal a stretch of buckets up to now: which trace, and from which start on."""
+    """For each member a stretch of buckets up to now: which trace, and from which start on."""
 
     trace: Ints
     start: Ints
+
+    def first(self, number: int) -> Place:
+        """That of the first members only."""
+        return Place(self.trace[:number], self.start[:number])
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +93,11 @@ class Window:
                 psi[part, where] = ruler.corrected_psi(counts, self.inflation[where])
                 if block.kind == "flag":
                     rate[part, where] = counts[..., 1] / np.maximum(counts.sum(axis=2), 1.0)
+        for row, each in enumerate(self.panel.together, start=self.panel.signals):
+            recent, factor = trace.suffixes, float(self.inflation[row])
+            whole = self.flat(place, row)
+            for part, counts in enumerate((np.maximum(whole - recent, 0.0), recent)):
+                psi[part, row] = each.effect(counts, factor)
         later = [
             each.later[:, np.searchsorted(each.ring.starts, trace.ring.starts)]
             for each in self.traces
@@ -104,6 +113,13 @@ class Window:
             if here.any():
                 found[here] = each.ring.starts[place.start[here]]
         return found
+
+    def flat(self, place: Place, row: int) -> Floats:
+        """All counts over the stretch of one member, ``[total]``."""
+        trace = self.traces[int(place.trace[row])]
+        if not len(trace.ring):
+            return np.zeros(self.panel.total)
+        return np.asarray(trace.suffixes[int(place.start[row])])
 
     def counts(self, place: Place, cells: Ints, where: Ints) -> Floats:
         """Counts in `cells` (``[n, K]``) over the stretches of the signals `where` (``[n]``)."""
@@ -123,11 +139,15 @@ class Window:
         for block, ruler in zip(self.panel.blocks, self.panel.rulers, strict=True):
             counts = self.counts(place, block.cells, block.where)
             found.put(block.where, ruler(counts, self.inflation[block.where]))
+        for row, each in enumerate(self.panel.together, start=self.panel.signals):
+            flat = self.flat(place, row)
+            found.psi[row] = each.effect(flat, float(self.inflation[row]))
+            found.rows[row] = each.sums(flat)[1]
         return found
 
     def means(self, place: Place, columns: Ints) -> Floats:
         """Mean of a column over each signal's stretch; `columns` are rows of the moments."""
-        found = np.full(self.panel.size, np.nan)
+        found = np.full(len(place.trace), np.nan)
         for index, each in enumerate(self.traces):
             here = place.trace == index
             if len(each.ring) and here.any():

@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from .moments import COUNT, HIGH, LOW, M2, MEAN, moments_of
-from .reference import ColumnReference, Reference, SignalReference, Source
+from .multivariate import fit_multivariates
+from .reference import ColumnReference, Multivariate, Reference, SignalReference, Source
 from .sample import RowSample
 from .signals import (
     Categorical,
@@ -56,6 +57,7 @@ def fit_reference(
     """
     fitted: list[ColumnReference] = []
     signals: list[SignalReference] = []
+    together: list[Multivariate] = []
     times = Counter(column.name for group in samples for column in columns[group])
     for group, sample in samples.items():
         for index, column in enumerate(columns[group]):
@@ -64,7 +66,10 @@ def fit_reference(
             fitted.append(_column(column, group, values))
             random = np.random.default_rng([seed, index])
             signals.extend(_signals(column, name, group, values, random))
-    return Reference(source, seed, tuple(fitted), tuple(signals))
+        own = [each for each in signals if each.signal.group == group]
+        names = [column.name for column in columns[group]]
+        together.extend(fit_multivariates(group, own, names, sample.rows))
+    return Reference(source, seed, tuple(fitted), tuple(signals), tuple(together))
 
 
 def _column(column: Column, group: Group, values: Floats) -> ColumnReference:

@@ -47,13 +47,31 @@ class SignalReference(Struct, frozen=True, forbid_unknown_fields=True):
         return self.signal.name
 
 
+class Multivariate(Struct, frozen=True, forbid_unknown_fields=True):
+    """Signals of one group that are also looked at together (`multivariate`).
+
+    `whitening` has a row for each direction and a column for each of the `signals`: it makes of
+    their cells' normal scores, less their means, numbers of variance 1 that are not correlated.
+    `rows` is the number of reference rows behind it, and `independent` as how many independent
+    signals they vary: (Σλ)²/Σλ² of the eigenvalues of their correlation.
+    """
+
+    name: str
+    group: Group
+    signals: tuple[str, ...]
+    whitening: tuple[tuple[float, ...], ...]
+    rows: int
+    independent: float
+
+
 class Reference(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """All signals of a model with their references."""
+    """All signals of a model with their references, and which are looked at together."""
 
     source: Source
     seed: int
     columns: tuple[ColumnReference, ...]
     signals: tuple[SignalReference, ...]
+    multivariates: tuple[Multivariate, ...] = ()
 
     @cached_property
     def layout(self) -> Layout:

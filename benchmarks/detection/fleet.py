@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from driftline.drift import Ring, judge
 from driftline.drift.detector import trace, weights
-from driftline.drift.inflation import ceiling, inflation
+from driftline.drift.inflation import Inflation, ceiling, inflation
 from driftline.drift.panel import Panel
-from driftline.metadata.reference import Reference, SignalReference
+from driftline.metadata.reference import Multivariate, Reference, SignalReference
 from driftline.metadata.signals import Floats, Ints
 from driftline.metadata.thresholds import Thresholds
 
@@ -42,44 +42,51 @@ class Fleet:
         self.references = tuple(references)
         self.sizes = [each.layout.total for each in references]
         self.offsets = np.concatenate([[0], np.cumsum(self.sizes)])
-        signals, columns = [], []
+        signals, columns, many = [], [], []
         for index, reference in enumerate(references):
             signals += [_renamed(each, index) for each in reference.signals]
             columns += [replace(each, name=f"{index}/{each.name}") for each in reference.columns]
-        whole = Reference("held_out", 0, tuple(columns), tuple(signals))
+            many += [_many_renamed(each, index) for each in reference.multivariates]
+        whole = Reference("held_out", 0, tuple(columns), tuple(signals), tuple(many))
         self._panel = Panel(whole)
         # Each stream tells its own bursts.
         numbers = [len(each.signals) for each in references]
         self._panel.pools = np.repeat(np.arange(len(references)), numbers)
-        self._starts = np.cumsum([0, *numbers[:-1]])
+        # All signals come first, then all that are looked at together; here stream by stream.
+        together = [len(each.multivariates) for each in references]
+        owner = np.concatenate(
+            [np.repeat(np.arange(len(references)), n) for n in (numbers, together)]
+        )
+        self._order = np.argsort(owner, kind="stable")
+        self._starts = np.cumsum([0, *np.add(numbers, together)[:-1].tolist()])
         self._log_shares = np.log(np.concatenate([Panel.of(each).shares for each in references]))
-        self._assumed = np.ones(self._panel.size)
+        self._assumed = Inflation.of(self._panel, np.ones(self._panel.signals))
 
     def __len__(self) -> int:
         return len(self.references)
 
     def log_m(self, look: Look, alpha: float | None = None) -> Floats:
-        """ln M of all signals of all streams, ``[signals]``.
+        """ln M of all members of all streams, ``[members]``, stream by stream.
 
         With a slow ring α has a part in it, since it says what a start in each ring weighs.
         """
         fast = look.ring(WIDTH)
-        factor, _ = inflation(self._panel, fast, self._assumed)
+        factor = inflation(self._panel, fast, self._assumed)
         if look.slow is None or alpha is None:
             found = trace(self._panel, fast, factor, 0.0).later[:, 0]
         else:
             slow = look.ring(HOUR)
             first, second = weights(WIDTH, HOUR, alpha)
             limit = ceiling(self._panel, slow)
-            slower = np.maximum(inflation(self._panel, slow, factor)[0], factor)
+            slower = inflation(self._panel, slow, factor).at_least(factor)
             found = np.logaddexp(
                 trace(self._panel, fast, factor, first, limit).later[:, 0],
                 trace(self._panel, slow, slower, second).later[:, 0],
             )
-        return found
+        return np.asarray(found[self._order])
 
     def joint(self, look: Look, alpha: float | None = None) -> Floats:
-        """ln of the mean M of each stream's signals, ``[streams]``."""
+        """ln of the mean M of each stream's members, ``[streams]``."""
         log_m = self.log_m(look, alpha)
         return np.asarray(np.logaddexp.reduceat(log_m + self._log_shares, self._starts))
 
@@ -156,6 +163,11 @@ def count(reference: Reference, matrix: Floats, rows: int) -> Ints:
         flat = np.bincount(which[there] * size + cells[there], minlength=buckets * size)
         found[:, start : start + size] = flat.reshape(buckets, size)
     return found
+
+
+def _many_renamed(each: Multivariate, index: int) -> Multivariate:
+    names = tuple(f"{index}/{name}" for name in each.signals)
+    return replace(each, name=f"{index}/{each.name}", signals=names)
 
 
 def _renamed(each: SignalReference, index: int) -> SignalReference:

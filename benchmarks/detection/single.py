@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from driftline.drift.inflation import Inflation
 from driftline.drift.panel import Panel
 from driftline.metadata.reference import Reference
 from driftline.metadata.signals import Floats, Ints
@@ -16,10 +17,8 @@ from driftline.metadata.signals import Floats, Ints
 def evidence(reference: Reference, cells: Ints) -> Floats:
     """ln of the mean E of the signals, ``[windows]``, of counts ``[windows, layout.total]``."""
     panel = Panel.of(reference)
-    log_e = np.empty((panel.size, len(cells)))
-    flat = cells.astype(np.float64)
-    for block, of in zip(panel.blocks, panel.evidence, strict=True):
-        log_e[block.where] = of(block.gather(flat), np.ones(len(block.where)))
+    once = Inflation.of(panel, np.ones(panel.signals))
+    log_e, _ = panel.log_e(cells.astype(np.float64), once.members, once.directions)
     return np.asarray(np.logaddexp.reduce(log_e + np.log(panel.shares)[:, None], axis=0))
 
 

@@ -45,9 +45,11 @@ def from_verdict(verdict: Verdict, model: str, version: str, width: int = 60) ->
     anyone for.
     """
     drifting = [each for each in verdict.signals if each.state == "drift"]
+    many = [each for each in verdict.multivariates if each.state == "drift"]
+    told = [each.severity for each in drifting] + [each.severity for each in many]
     firing = verdict.state == "drift"
     said = verdict.state in ("stable", "warning", "drift")
-    severities = [each.severity or "minor" for each in drifting] or ["moderate"]
+    severities: list[Severity] = [each or "minor" for each in told] or ["moderate"]
     return Condition(
         kind="drift",
         model=model,

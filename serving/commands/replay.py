@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from driftline.drift.verdict import SignalVerdict
+from driftline.drift.verdict import MultivariateVerdict, SignalVerdict
 from driftline.metadata.package import ModelPackage
 
 from ..evaluation.report import iso
@@ -96,8 +96,10 @@ def screen(found: Replayed, plan: Plan, timed: str | None) -> str:
     parts = [table(facts), table(changes[-SHOWN:], head)]
     fired = [each for each in verdict.signals if each.state in ("drift", "warning")]
     fired.sort(key=lambda each: each.effect.psi if each.effect else 0.0, reverse=True)
-    if fired:
-        parts.append(table([_row(each) for each in fired[:SHOWN]], ("signal", "state", "psi", "")))
+    many = [each for each in verdict.multivariates if each.state in ("drift", "warning")]
+    if fired or many:
+        rows = [*map(_row, fired[:SHOWN]), *map(_row, many)]
+        parts.append(table(rows, ("signal", "state", "psi", "")))
         if len(fired) > SHOWN:
             parts.append(f"and {len(fired) - SHOWN} more signals")
     if found.standing.dropped:
@@ -106,7 +108,9 @@ def screen(found: Replayed, plan: Plan, timed: str | None) -> str:
     return "\n\n".join(parts)
 
 
-def _row(each: SignalVerdict) -> tuple[str, ...]:
+def _row(each: SignalVerdict | MultivariateVerdict) -> tuple[str, ...]:
+    if isinstance(each, MultivariateVerdict):
+        return each.name, each.state, f"{each.distance**2:.3f}", each.sentence
     psi = f"{each.effect.psi:.3f}" if each.effect else "-"
     return each.name, each.state, psi, each.sentence.split("; PSI")[0]
 

@@ -69,6 +69,17 @@ def screen(told: dict[str, Any]) -> str:
         for each in (changed or signals[:10])
     ]
     left = len(signals) - len(rows)
+    rows += [
+        (
+            each["name"],
+            each["state"],
+            f"{each['evidence']:.1f}",
+            f"{each['distance'] ** 2:.3f}",
+            each["sentence"],
+        )
+        for each in told["multivariates"]
+        if each["state"] in ("drift", "warning")
+    ]
     more = f"\nand {left} more signals" if left else ""
     head = ("signal", "state", "log10 e", "psi", "")
     return table(facts) + "\n\n" + table(rows, head) + more

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from driftline.drift.verdict import SignalVerdict, Verdict
+from driftline.drift.verdict import MultivariateVerdict, SignalVerdict, Verdict
 from driftline.metadata.schema import ModelMetadata
 from driftline.metadata.signals import Group
 from driftline.metadata.thresholds import Thresholds
@@ -45,6 +45,11 @@ def drift(
         "false_alarm": {"at_most": thresholds.false_alarms, "alpha": verdict.alpha},
         "independent": verdict.independent,
         "signals": [signal(each) for each in chosen],
+        "multivariates": [
+            signal(each)
+            for each in verdict.multivariates
+            if name is None and (group is None or each.group == group)
+        ],
         "limits": msgspec.to_builtins(verdict.breaches),
         "confidence": told.confidence(standing, metadata, thresholds),
         "latency": told.latency(standing, metadata, thresholds),
@@ -53,8 +58,8 @@ def drift(
     }
 
 
-def signal(each: SignalVerdict) -> dict[str, Any]:
-    """One signal's verdict; ``evidence`` is log₁₀ of the e-detector."""
+def signal(each: SignalVerdict | MultivariateVerdict) -> dict[str, Any]:
+    """One signal's verdict, or that of several; ``evidence`` is log₁₀ of the e-detector."""
     found: dict[str, Any] = msgspec.to_builtins(each)
     found["evidence"] = found.pop("evidence_log10")
     found["onset"] = iso(each.onset)

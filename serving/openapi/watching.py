@@ -33,6 +33,15 @@ LANGUAGE = query("lang", {"enum": ["en", "zh"]}, "The language.")
 PAGE_LANGUAGE = query("lang", TEXT, "The language, en or zh; else the one the browser prefers.")
 PAST: Json = {"type": "string", "format": "date-time"}
 STATE: Json = {"enum": ["no_data", "stable", "warning", "drift", None]}
+TOGETHER = thing(
+    name=TEXT,
+    group={"enum": list(GROUPS)},
+    state=STATE,
+    evidence=NUMBER,
+    distance=NUMBER,
+    moved={"type": "object"},
+    sentence=TEXT,
+)
 SIGNAL = thing(name=TEXT, group={"enum": list(GROUPS)}, state=STATE, evidence=NUMBER, sentence=TEXT)
 
 
@@ -82,6 +91,7 @@ def _drift() -> Json:
         evidence=NUMBER,
         false_alarm=thing(at_most=TEXT),
         signals=many(SIGNAL),
+        multivariates=many(TOGETHER),
         confidence={"type": "object"},
         latency={"type": "object"},
         accuracy={"type": ["object", "null"]},

@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 from driftline.drift import Ring
 from driftline.drift.detector import SLOW_SHARE, onset, trace, weights
 from driftline.drift.evidence import log_evidence
+from driftline.drift.inflation import Inflation
 from driftline.drift.panel import Panel
 from driftline.metadata.reference import Reference
 
@@ -22,11 +23,16 @@ def ring_of_cells(cells: np.ndarray) -> Ring:
     return Ring(60, starts, cells, np.zeros((len(cells), 1), np.int64), np.zeros((1, 1, 5)))
 
 
+def once(panel: Panel) -> Inflation:
+    """Each request counts as one."""
+    return Inflation.of(panel, np.ones(panel.signals))
+
+
 def test_m_is_the_sum_of_evidence_over_all_starts(normal: Reference, ring) -> None:
     batches = list(np.random.default_rng(1).normal(0.2, 1, size=(7, 30, 4)))
     held = ring(normal, batches)
     panel = Panel.of(normal)
-    found = trace(panel, held, np.ones(panel.size), 0.0)
+    found = trace(panel, held, once(panel), 0.0)
     for index, each in enumerate(normal.signals):
         low, high = normal.layout.offsets[index : index + 2]
         cells = held.cells[:, low:high]
@@ -44,7 +50,7 @@ def test_the_onset_is_the_latest_of_the_best_starts() -> None:
 
 def test_an_empty_ring_has_no_evidence(normal: Reference) -> None:
     panel = Panel.of(normal)
-    found = trace(panel, Ring.of(60, {}), np.ones(panel.size), 0.0)
+    found = trace(panel, Ring.of(60, {}), once(panel), 0.0)
     assert (found.later == -np.inf).all()
 
 
@@ -63,9 +69,8 @@ def test_both_rings_together_weigh_one_for_each_fast_bucket() -> None:
 def test_a_limit_takes_evidence_to_a_power(normal: Reference, ring) -> None:
     held = ring(normal, list(np.random.default_rng(2).normal(1, 1, size=(4, 50, 4))))
     panel = Panel.of(normal)
-    ones = np.ones(panel.size)
-    free = trace(panel, held, ones, 0.0)
-    limited = trace(panel, held, ones, 0.0, np.full(panel.size, 100.0))
+    free = trace(panel, held, once(panel), 0.0)
+    limited = trace(panel, held, once(panel), 0.0, np.full(panel.size, 100.0))
     np.testing.assert_allclose(limited.log_e[0], free.log_e[0] * [0.5, 100 / 150, 1, 1])
 
 
@@ -82,7 +87,7 @@ def test_false_alarms_are_as_rare_as_promised(fit) -> None:
     begun, alarms = np.zeros(panel.size, dtype=int), 0
     for last in range(1, buckets + 1):
         first = max(last - 60, 0)
-        log_e = trace(panel, ring_of_cells(cells[first:last]), np.ones(panel.size), 0.0).later
+        log_e = trace(panel, ring_of_cells(cells[first:last]), once(panel), 0.0).later
         log_m = log_e[np.arange(panel.size), np.maximum(begun - first, 0)]
         alarmed = main[log_m[main] >= np.log(100)]
         # later[0] − later[first] is not subtracted: starting anew means only later starts count.

@@ -55,7 +55,7 @@ def highest(reference: Reference, batches: np.ndarray) -> np.ndarray:
     panel, layout = Panel.of(reference), reference.layout
     cells = np.stack([layout.count("input", rows).cells for rows in batches])
     grown = np.cumsum(cells, axis=0).astype(np.float64)
-    found = np.zeros(panel.size)
+    found = np.zeros(panel.signals)
     for block, evidence in zip(panel.blocks, panel.evidence, strict=True):
         log_e = evidence(block.gather(grown), np.ones(len(block.where)))
         found[block.where] = log_e.max(axis=1)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy.signal import lfilter
 
 from driftline.drift import Ring, judge
 from driftline.drift.allan import allan, lengths, two_sample
 from driftline.drift.detector import trace
-from driftline.drift.inflation import ceiling, inflation
+from driftline.drift.inflation import Inflation, ceiling, inflation
 from driftline.drift.panel import Panel
 from driftline.drift.quiet import GRID, QUIET, quiet, simulate
 from driftline.metadata.reference import Reference
@@ -38,17 +39,21 @@ def ring_of_cells(cells: np.ndarray, width: int = 60) -> Ring:
 
 def apart(reference: Reference) -> Panel:
     """A panel whose columns are streams of their own: none tells of another's bursts."""
-    panel = Panel(reference)
+    panel = Panel(replace(reference, multivariates=()))
     columns = {each.signal.column: at for at, each in enumerate(reference.signals)}
     panel.pools = np.array([columns[each.signal.column] for each in reference.signals])
     return panel
 
 
+def told(panel: Panel, ring: Ring) -> Inflation:
+    return inflation(panel, ring, Inflation.of(panel, np.ones(panel.signals)))
+
+
 def joint(panel: Panel, reference: Reference, cells: np.ndarray) -> np.ndarray:
     """ln of the mean M of each column's signals after the last bucket, ``[columns]``."""
     ring = ring_of_cells(cells[-RING:])
-    factor, assumed = inflation(panel, ring, np.ones(panel.size))
-    assert not assumed
+    factor = told(panel, ring)
+    assert not factor.assumed
     log_m = trace(panel, ring, factor, 0.0).later[:, 0]
     names = [each.signal.column for each in reference.signals]
     return np.array(
@@ -105,8 +110,8 @@ def test_signals_of_one_stream_tell_its_bursts_together(fit) -> None:
     random = np.random.default_rng(8)
     reference = fit(random.normal(size=(4991, 20)))
     cells = cells_of(reference, random.normal(size=(RING * ROWS, 20)))
-    together, _ = inflation(Panel(reference), ring_of_cells(cells), np.ones(60))
-    alone, _ = inflation(apart(reference), ring_of_cells(cells), np.ones(60))
+    together = told(Panel(reference), ring_of_cells(cells)).members[:60]
+    alone = told(apart(reference), ring_of_cells(cells)).members
     assert np.median(together[::3]) < 1.15 < np.median(alone[::3])
     assert together[::3].mean() < alone[::3].mean()
 
@@ -116,7 +121,7 @@ def test_one_bursty_signal_among_quiet_ones_is_caught_by_itself(fit) -> None:
     reference = fit(random.normal(size=(4991, 10)))
     rows = random.normal(size=(RING * ROWS, 10))
     rows[:, 3] = bursty(random, 0.9, RING * ROWS, 1)[:, 0]
-    factor, _ = inflation(Panel(reference), ring_of_cells(cells_of(reference, rows)), np.ones(30))
+    factor = told(Panel(reference), ring_of_cells(cells_of(reference, rows))).members[:30]
     assert factor[9] > 10
     assert factor[11] == factor[9], "its out-of-range flag comes in the same bursts"
     assert np.delete(factor[::3], 3).max() < 3

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from driftline.drift.evidence import log_evidence
-from driftline.drift.panel import FLAG_SHARE, Panel
+from driftline.drift.panel import FLAG_SHARE, TOGETHER_SHARE, Panel
 from driftline.metadata.reference import Reference
 
 
@@ -33,8 +33,8 @@ def test_each_signal_has_the_evidence_it_has_alone(mixed: Reference) -> None:
     random = np.random.default_rng(2)
     panel, layout = Panel(mixed), mixed.layout
     flat = random.integers(0, 9, size=(5, layout.total)).astype(np.float64)
-    inflation = random.uniform(1, 3, size=panel.size)
-    found = np.empty((panel.size, 5))
+    inflation = random.uniform(1, 3, size=panel.signals)
+    found = np.empty((panel.signals, 5))
     for block, evidence in zip(panel.blocks, panel.evidence, strict=True):
         found[block.where] = evidence(block.gather(flat), inflation[block.where])
     for index, each in enumerate(mixed.signals):
@@ -63,7 +63,9 @@ def test_merging_keeps_all_counts(mixed: Reference, most: int) -> None:
 def test_flags_weigh_a_share_of_a_main_signal(mixed: Reference) -> None:
     panel = Panel(mixed)
     assert panel.shares.sum() == pytest.approx(1)
-    assert panel.shares[panel.flags].max() == pytest.approx(FLAG_SHARE * panel.shares.max())
+    shares = panel.shares[: panel.signals]
+    assert shares[panel.flags].max() == pytest.approx(FLAG_SHARE * shares.max())
+    assert panel.shares[panel.signals :].sum() == pytest.approx(TOGETHER_SHARE)
 
 
 def test_a_flag_of_where_values_lie_knows_its_main_signal(mixed: Reference) -> None:

@@ -34,6 +34,9 @@ function sure(drift, sentences, open) {
   const said = [];
   const changed = ranked(drift.signals).filter((each) => each.state === drift.state);
   if (["drift", "warning"].includes(drift.state)) {
+    // Where none has surely changed by itself, those that moved most together.
+    const moved = drift.multivariates.filter((each) => each.state === drift.state);
+    if (!changed.length) changed.push(...moved.flatMap((each) => Object.keys(each.moved).map((name) => ({ name }))));
     const chips = changed.slice(0, NAMED).map((each) => h("button", { type: "button", class: "chip", onclick: () => open(each.name) }, each.name));
     const left = changed.length - chips.length;
     if (chips.length) said.push(h("li", { class: "chips" }, say("which"), chips, left ? say("and_more", left) : null));
