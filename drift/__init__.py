@@ -5,12 +5,22 @@ from .judge import judge
 from .ring import Ring
 from .sentences import sentence
 from .thresholds import check_thresholds, read_thresholds
-from .verdict import Breach, Effect, Language, Severity, SignalVerdict, State, Verdict
+from .verdict import (
+    Breach,
+    Effect,
+    Language,
+    MultivariateVerdict,
+    Severity,
+    SignalVerdict,
+    State,
+    Verdict,
+)
 
 __all__ = [
     "Breach",
     "Effect",
     "Language",
+    "MultivariateVerdict",
     "Ring",
     "Severity",
     "SignalVerdict",

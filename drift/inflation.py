@@ -35,6 +35,8 @@ GROWING = 1.3
 STEP = 1.1
 # A day in hours: from here on the hours themselves tell how much one differs from the others.
 DAY = 24
+# Of 24 hours of independent requests F is told as 1.2 or less.
+SURELY = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +58,29 @@ class Inflation:
         ]
         return cls(panel.members(signals), tuple(directions), True)
 
-    def at_least(self, other: Inflation) -> Inflation:
-        """The larger of both, each by each."""
-        directions = map(np.maximum, self.directions, other.directions)
-        members = np.maximum(self.members, other.members)
-        return Inflation(members, tuple(directions), self.assumed)
+    def at_least(self, other: Inflation, times: float = 1.0) -> Inflation:
+        """That of the other wherever it is more than so many `times` this one."""
+
+        def larger(own: Floats, its: Floats) -> Floats:
+            return np.where(its > times * own, its, own)
+
+        directions = map(larger, self.directions, other.directions)
+        return Inflation(larger(self.members, other.members), tuple(directions), self.assumed)
+
+
+def inflations(
+    panel: Panel, ring: Ring, slow: Ring | None, assumed: Inflation
+) -> tuple[Inflation, Inflation]:
+    """F for both rings.
+
+    Where hours surely differ by more than the minutes of the fast ring tell, bursts outlast it: a
+    day of them tells of those as well.
+    """
+    fast = inflation(panel, ring, assumed)
+    if slow is None:
+        return fast, fast
+    slower = inflation(panel, slow, fast).at_least(fast)
+    return (fast.at_least(slower, SURELY) if len(slow) >= DAY else fast), slower
 
 
 def inflation(panel: Panel, ring: Ring, assumed: Inflation) -> Inflation:
@@ -201,10 +221,12 @@ def _lifted(excess: Floats, pools: Ints, tells: Floats) -> Floats:
     Of those as independent as they are many each keeps its own; of those that are one, the lowest
     would else decide for all. Drawn to the upper quartile: the mean of evidence is its largest.
     """
+    if (tells >= 1).all():
+        return excess
     lifted = excess.copy()
     for pool in {*pools[tells < 1].tolist()}:
         here = (pools == pool) & (tells < 1)
-        middle = np.quantile(excess[here], 0.75)
+        middle = np.sort(excess[here])[-(-3 * int(here.sum()) // 4) - 1]
         lifted[here] = np.maximum(
             excess[here], excess[here] ** tells[here] * middle ** (1 - tells[here])
         )

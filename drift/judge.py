@@ -11,7 +11,7 @@ from driftline.metadata.thresholds import Thresholds
 from .detector import trace, weights
 from .episode import FIRED, fire, recall, states, together
 from .floor import Floor
-from .inflation import Inflation, ceiling, inflation
+from .inflation import Inflation, ceiling, inflations
 from .limit import breaches
 from .panel import Panel
 from .report import Finding, report
@@ -59,7 +59,7 @@ def judge(
     demand = -float(np.log(alpha))
     rules = [rule_of(thresholds, each) for each in reference.signals]
     assumed = Inflation.of(panel, np.array([rule.inflation or 1.0 for rule in rules]))
-    bursts = inflation(panel, ring, assumed)
+    bursts, slower = inflations(panel, ring, slow, assumed)
     factor = bursts.members
 
     before = recall(previous, reference)
@@ -70,7 +70,6 @@ def judge(
     limit = np.where(held, np.inf, ceiling(panel, slow))
     traces = [trace(panel, ring, bursts, fast_weight, limit)]
     if slow is not None:
-        slower = inflation(panel, slow, bursts).at_least(bursts)
         traces.append(trace(panel, slow, slower, slow_weight))
     window = Window(panel, tuple(traces), factor)
     floor = Floor.of(reference.signals, rules, panel.together)

@@ -23,6 +23,7 @@ from driftline.metadata.multivariate import normal_scores
 from driftline.metadata.reference import Multivariate, SignalReference
 from driftline.metadata.signals import Floats
 
+from .block import block_of
 from .polya import LOWEST, log_mean_exp
 
 # K τ²: squared lengths of the shift, in standard deviations, that are looked for alike.
@@ -45,24 +46,19 @@ class Together:
         self.spread = 1 / (1 - np.sqrt(self.directions / self.rows))
         self._taus = LENGTHS / self.directions
         self._whitening = np.array(each.whitening)
-        cells, scores, present = [], [], []
-        for column, position in enumerate(self.where.tolist()):
-            weights = np.array(signals[position].weights)
-            own = normal_scores(weights)
-            one = np.eye(len(self.where))[column]
-            cells.append(layout.offsets[position] + np.arange(len(weights)))
-            scores.append((own - own @ weights / weights.sum())[:, None] * one)
-            present.append(np.ones((len(weights), 1)) * one)
-        self._cells = np.concatenate(cells)
-        self._scores, self._present = np.concatenate(scores), np.concatenate(present)
+        block = block_of("continuous", signals, layout.offsets, layout.total, self.where.tolist())
+        scores = normal_scores(block.weights)
+        means = (scores * block.shares).sum(axis=1, keepdims=True)
+        self._block, self._scores = block, np.where(block.real, scores - means, 0.0)
 
     def sums(self, flat: Floats) -> tuple[Floats, Floats]:
         """Sums of scores ``[..., J]``, and numbers of rows ``[...]``, of counts ``[..., total]``.
 
         A row without a value has the mean score.
         """
-        counts = flat[..., self._cells]
-        return counts @ self._scores, (counts @ self._present).max(axis=-1)
+        counts = self._block.gather(flat)
+        sums = np.einsum("j...k,jk->...j", counts, self._scores)
+        return sums, counts.sum(axis=-1).max(axis=0)
 
     def whitened(self, sums: Floats, inflation: Floats) -> Floats:
         """Sums in each direction, ``[..., K]``.

@@ -6,7 +6,6 @@ struct forbids unknown fields, so that a misspelt one is named and not ignored.
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 from typing import Annotated, Any, Literal
@@ -14,6 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from .checks import check
 from .errors import MetadataError, VersionError
 from .migrate import MAJOR, VERSION, migrate
 from .quality import Health, LatencyBaseline, LossCurve, Quality
@@ -190,7 +190,7 @@ def parse(data: bytes) -> ModelMetadata:
     except (msgspec.ValidationError, OverflowError) as error:
         field, reason = _located(str(error))
         raise MetadataError(field, reason) from None
-    _check(metadata)
+    check(metadata)
     return metadata
 
 
@@ -219,50 +219,6 @@ def _located(message: str) -> tuple[str, str]:
     """msgspec's ``reason - at `$.a.b``` taken apart."""
     reason, _, path = message.partition(" - at `")
     return path.rstrip("`").removeprefix("$").removeprefix(".") or "model_metadata.json", reason
-
-
-def _check(metadata: ModelMetadata) -> None:
-    """What a type cannot say: references between the parts."""
-    columns = {(column.group, column.name) for column in metadata.reference.columns}
-    for index, each in enumerate(metadata.reference.signals):
-        where = f"reference.signals[{index}]"
-        if (each.signal.group, each.signal.column) not in columns:
-            raise MetadataError(f"{where}.signal.column", f"{each.signal.column!r} is not there")
-        if len(each.weights) != each.signal.partition.size:
-            reason = f"{each.signal.partition.size} weights wanted, {len(each.weights)} found"
-            raise MetadataError(f"{where}.weights", reason)
-        if any(weight <= 0 for weight in each.weights):
-            raise MetadataError(f"{where}.weights", "every weight must be above 0")
-        for field in ("edges", "values"):
-            values = getattr(each.signal.partition, field, ())
-            if any(b <= a for a, b in itertools.pairwise(values)):
-                raise MetadataError(f"{where}.signal.partition.{field}", "must ascend")
-    names = [each.name for each in metadata.reference.signals]
-    if len(set(names)) != len(names):
-        raise MetadataError("reference.signals", "two signals share a name")
-    _check_reliability(metadata)
-    sources = {spec.name for spec in metadata.inputs + metadata.outputs}
-    for index, extraction in enumerate(metadata.extractions):
-        if extraction.source not in sources:
-            reason = f"{extraction.source!r} is neither an input nor an output"
-            raise MetadataError(f"extractions[{index}].source", reason)
-
-
-def _check_reliability(metadata: ModelMetadata) -> None:
-    found = metadata.quality.reliability if metadata.quality else None
-    if found is None:
-        return
-    where = "quality.reliability"
-    sizes = {each.name: each.signal.partition.size for each in metadata.reference.signals}
-    if found.signal not in sizes:
-        raise MetadataError(f"{where}.signal", f"{found.signal!r} is not there")
-    for field in ("rows", "right", "confidence"):
-        length = len(getattr(found, field))
-        if length != sizes[found.signal]:
-            reason = f"{sizes[found.signal]} entries wanted, {length} found"
-            raise MetadataError(f"{where}.{field}", reason)
-    if any(not 0 <= right <= rows for rows, right in zip(found.rows, found.right, strict=True)):
-        raise MetadataError(f"{where}.right", "must be from 0 to the rows of the cell")
 
 
 def _refuse_nonfinite(value: Any, path: str) -> None:

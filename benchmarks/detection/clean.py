@@ -27,7 +27,7 @@ TOGETHER = "a table of 20 fields"
 
 def tasks(scale: Scale) -> list[Task]:
     """One task for each population, reference size and dependence in time."""
-    from .daily import daily_traffic
+    from .daily import daily_traffic, few_requests
 
     windows = scale.windows
     found = [Task(daily_traffic, {"windows": windows, "seed": 90})]
@@ -38,8 +38,11 @@ def tasks(scale: Scale) -> list[Task]:
     for seed, rho in enumerate(RHOS[2:]):
         few = {"rho": rho, "windows": windows, "seed": 60 + seed, "rows": FEW}
         found.append(Task(bursts, few))
+        found.insert(0, Task(few_requests, few))
     for seed, rho in enumerate(RHOS[1:]):
         found.append(Task(mixed, {"rho": rho, "windows": windows, "seed": 80 + seed}))
+    for seed, rho in enumerate(RHOS[1:]):
+        found.append(Task(common, {"rho": rho, "windows": windows, "seed": 95 + seed}))
     for seed, name in enumerate(ALONE):
         for size in REFERENCES:
             found.append(
@@ -91,6 +94,25 @@ def mixed(rho: float, windows: int, seed: int) -> Found:
 
     found = _run(batch, windows, [seed, 0], FIRST)
     return {"traffic": f"2 of 10 signals AR(1), ρ = {rho:g}", "reference": 2_000, **found}
+
+
+def common(rho: float, windows: int, seed: int) -> Found:
+    """Ten signals with a common mode, which hangs together in time; after the first 20 buckets."""
+
+    def mode(random: np.random.Generator, scene: Floats) -> Floats:
+        return 0.8 * scene[:, None] + 0.6 * random.standard_normal((len(scene), 10))
+
+    def batch(random: np.random.Generator) -> tuple[Fleet, Ints]:
+        references, counts = [], []
+        for _ in range(10):
+            held = mode(random, random.standard_normal(2_000))
+            references.append(fitted(held, ["number"] * 10, 0))
+            scene = autoregressive(random, 1, BUCKETS * ROWS, rho)[0]
+            counts.append(count(references[-1], mode(random, scene), ROWS))
+        return Fleet(references), np.concatenate(counts, axis=1)
+
+    found = _run(batch, windows, [seed, 0], FIRST)
+    return {"traffic": f"10 signals, common mode AR(1), ρ = {rho:g}", "reference": 2_000, **found}
 
 
 def together(size: int, windows: int, seed: int) -> Found:

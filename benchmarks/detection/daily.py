@@ -1,28 +1,57 @@
-"""Traffic that goes up and down with the hour of the day, looked at as a service does."""
+"""Traffic of a week, looked at as a service does: both rings, from the second day on."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
 from driftline.drift import Ring, judge
+from driftline.metadata.reference import Reference
 from driftline.metadata.signals import Ints
 
 from .fleet import CALLED, END, HOUR, RING, WIDTH, count, promise
-from .populations import DAY, daily, fitted
+from .populations import DAY, autoregressive, daily, fitted
 from .work import Found
 
 ROWS = 50
 DAYS = 7
-EVERY = 5
 HOURS = 168
 ALPHAS = (1e-3, 1 / 43_200)
 
 
 def daily_traffic(windows: int, seed: int) -> Found:
-    """Both rings, each verdict told the one before, a look every fifth bucket after a day.
+    """It goes up and down with the hour; the reference was taken over whole days."""
+
+    def week(random: np.random.Generator) -> tuple[Reference, Ints]:
+        reference = fitted(daily(random, random.uniform(0, DAY, 5_000))[:, None], ["number"], 0)
+        minutes = np.repeat(np.arange(DAYS * DAY, dtype=np.float64), ROWS)
+        return reference, count(reference, daily(random, minutes)[:, None], ROWS)
+
+    return {"traffic": "day and night, ±0.3 σ", "reference": 5_000, **_run(week, windows, seed, 5)}
+
+
+def few_requests(rho: float, rows: int, windows: int, seed: int) -> Found:
+    """So few `rows` a bucket that bursts outlast it; a day of hours has told of them."""
+
+    def week(random: np.random.Generator) -> tuple[Reference, Ints]:
+        reference = fitted(random.standard_normal((2_000, 1)), ["number"], 0)
+        values = autoregressive(random, 1, DAYS * DAY * rows, rho)[0]
+        return reference, count(reference, values[:, None], rows)
+
+    name = f"AR(1), ρ = {rho:g}, {rows} requests a bucket, after a day"
+    return {"traffic": name, "reference": 2_000, **_run(week, windows, seed, 10)}
+
+
+def _run(
+    week: Callable[[np.random.Generator], tuple[Reference, Ints]],
+    windows: int,
+    seed: int,
+    every: int,
+) -> Found:
+    """Both rings, each verdict told the one before, a look every so many buckets after a day.
 
     An alarm is a verdict that calls after one that did not; windows are the buckets that passed.
-    The reference was taken over whole days, as held-out data are.
     """
     random = np.random.default_rng(seed)
     looks = [0] * len(ALPHAS)
@@ -30,13 +59,11 @@ def daily_traffic(windows: int, seed: int) -> Found:
     streams = 0
     while looks[0] < windows:
         streams += 1
-        reference = fitted(daily(random, random.uniform(0, DAY, 5_000))[:, None], ["number"], 0)
-        minutes = np.repeat(np.arange(DAYS * DAY, dtype=np.float64), ROWS)
-        cells = count(reference, daily(random, minutes)[:, None], ROWS)
+        reference, cells = week(random)
         hours = cells.reshape(-1, 60, cells.shape[1])
         for row, alpha in enumerate(ALPHAS):
             previous = None
-            for last in range(EVERY, len(cells) + 1, EVERY):
+            for last in range(every, len(cells) + 1, every):
                 if last < DAY - 120:
                     continue  # two hours to settle before what is counted
                 fast = _ring(WIDTH, cells[max(last - RING, 0) : last], max(last - RING, 0))
@@ -53,21 +80,16 @@ def daily_traffic(windows: int, seed: int) -> Found:
                     previous=previous,
                 )
                 if last > DAY:
-                    looks[row] += EVERY
+                    looks[row] += every
                     now = verdict.state in CALLED
-                    called[row] += EVERY * now
+                    called[row] += every * now
                     alarms[row] += now and (previous is None or previous.state not in CALLED)
                 previous = verdict
     rates = [
         {"alpha": alpha, "alarms": alarms[row], "windows": looks[row], "called": called[row]}
         for row, alpha in enumerate(ALPHAS)
     ]
-    return {
-        "traffic": "day and night, ±0.3 σ",
-        "reference": 5_000,
-        "streams": streams,
-        "rates": rates,
-    }
+    return {"streams": streams, "rates": rates}
 
 
 def _ring(width: int, cells: Ints, first: int) -> Ring:

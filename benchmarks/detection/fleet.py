@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from driftline.drift import Ring, judge
 from driftline.drift.detector import trace, weights
-from driftline.drift.inflation import Inflation, ceiling, inflation
+from driftline.drift.inflation import Inflation, ceiling, inflations
 from driftline.drift.panel import Panel
 from driftline.metadata.reference import Multivariate, Reference, SignalReference
 from driftline.metadata.signals import Floats, Ints
@@ -71,14 +71,13 @@ class Fleet:
         With a slow ring α has a part in it, since it says what a start in each ring weighs.
         """
         fast = look.ring(WIDTH)
-        factor = inflation(self._panel, fast, self._assumed)
-        if look.slow is None or alpha is None:
+        slow = None if look.slow is None or alpha is None else look.ring(HOUR)
+        factor, slower = inflations(self._panel, fast, slow, self._assumed)
+        if slow is None or alpha is None:
             found = trace(self._panel, fast, factor, 0.0).later[:, 0]
         else:
-            slow = look.ring(HOUR)
             first, second = weights(WIDTH, HOUR, alpha)
             limit = ceiling(self._panel, slow)
-            slower = inflation(self._panel, slow, factor).at_least(factor)
             found = np.logaddexp(
                 trace(self._panel, fast, factor, first, limit).later[:, 0],
                 trace(self._panel, slow, slower, second).later[:, 0],

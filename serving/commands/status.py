@@ -77,7 +77,7 @@ def screen(told: dict[str, Any]) -> str:
             f"{each['distance'] ** 2:.3f}",
             each["sentence"],
         )
-        for each in told["multivariates"]
+        for each in told.get("multivariates", ())
         if each["state"] in ("drift", "warning")
     ]
     more = f"\nand {left} more signals" if left else ""

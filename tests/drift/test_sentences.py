@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from driftline.drift import Breach, Effect, SignalVerdict, Verdict, sentence
+from driftline.drift import Breach, Effect, MultivariateVerdict, SignalVerdict, Verdict, sentence
 
 EFFECT = Effect(
     psi=0.41, js=0.2, w1_sd=0.8, mean_shift_sd=0.8, cell="≥ 2", rate=0.2, reference_rate=0.03
@@ -40,6 +40,23 @@ WHOLE = Verdict(
 )
 
 
+TOGETHER = MultivariateVerdict(
+    name="input together",
+    group="input",
+    state="drift",
+    evidence_log10=6.3,
+    distance=0.84,
+    moved={"age": 0.31, "income": -0.24, "height": 0.2, "weight": 0.1},
+    severity="major",
+    onset=1_700_057_100,
+    reference_size=5000,
+    window_size=250,
+    needed=300,
+    inflation=1.0,
+    sentence="",
+)
+
+
 def flag(rate: float) -> SignalVerdict:
     effect = replace(
         EFFECT, mean_shift_sd=None, w1_sd=None, cell="", rate=rate, reference_rate=0.001
@@ -54,6 +71,36 @@ def test_a_shift_is_told_with_size_time_effect_and_rarity() -> None:
         "evidence comes less than once in 3 years."
     )
     assert "fell by 0.8 σ" in sentence(replace(SIGNAL, effect=replace(EFFECT, mean_shift_sd=-0.8)))
+
+
+def test_signals_together_are_told_with_those_that_moved_most() -> None:
+    said = sentence(TOGETHER)
+    assert said == (
+        "input together: moved by 0.84 σ since 2023-11-15 14:05Z, most age +0.31 σ, "
+        "income -0.24 σ, height +0.20 σ (major); without a change such evidence comes less than "
+        "once in 3 years."
+    )
+    assert sentence(TOGETHER, "zh").startswith("自 2023-11-15 14:05Z 起输入信号整体移动了 0.84 σ")
+    for state, words in {
+        "stable": "as in the reference (250 values)",
+        "insufficient_data": "about 300 are needed",
+        "no_data": "no values in the window",
+    }.items():
+        assert words in sentence(replace(TOGETHER, state=state))
+        assert "σ" not in sentence(replace(TOGETHER, state=state), "zh")
+
+
+def test_the_whole_is_told_by_those_together_only_where_no_signal_says_as_much() -> None:
+    quiet = replace(SIGNAL, state="warning")
+    both = replace(WHOLE, multivariates=(TOGETHER,))
+    assert sentence(both).startswith("Drift in mean_0 since")
+    small = replace(both, signals=(quiet,))
+    assert sentence(small).startswith("input together: moved by 0.84 σ")
+    assert sentence(small).endswith("None of them has drifted by itself.")
+    sure = replace(
+        WHOLE, state="warning", signals=(), multivariates=(replace(TOGETHER, state="warning"),)
+    )
+    assert sentence(sure).endswith("None of them has surely changed by itself.")
 
 
 def test_a_rate_is_told_in_percent() -> None:

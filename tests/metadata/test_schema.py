@@ -95,6 +95,32 @@ def test_parts_that_contradict_each_other_are_named(written: bytes) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "value", "field", "reason"),
+    [
+        (
+            "signals",
+            ["code", "a1", "a2"],
+            "signals",
+            "'code' is no continuous signal of group 'input'",
+        ),
+        ("signals", ["zz", "a1", "a2"], "signals", "'zz' is no continuous signal"),
+        ("group", "output", "signals", "'a0' is no continuous signal of group 'output'"),
+        ("signals", ["a1", "a1", "a2"], "signals", "twice"),
+        ("whitening", [], "whitening", "from one direction"),
+        ("whitening", [[1.0]], "whitening", "one number a signal"),
+        ("rows", 3, "rows", "more than there are directions"),
+        ("independent", 0.5, "independent", "from 1"),
+    ],
+)
+def test_signals_together_have_to_fit_the_signals(
+    written: bytes, path: str, value: Any, field: str, reason: str
+) -> None:
+    with pytest.raises(MetadataError, match=reason) as caught:
+        schema.parse(changed(written, f"reference.multivariates.0.{path}", value))
+    assert caught.value.field == f"reference.multivariates[0].{field}"
+
+
+@pytest.mark.parametrize(
     "data", [b"", b"{", b"[]", b"7", b'{"a": NaN}', b"\xff\xfe", b"[" * 10_000]
 )
 def test_damaged_json_is_a_clear_error(data: bytes) -> None:
