@@ -9,7 +9,7 @@ buckets is a supermartingale without drift, so the mean number of buckets until 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,6 +59,19 @@ def trace(
     later = np.full((panel.size, len(ring) + 1), -np.inf)
     later[:, :-1] = np.logaddexp.accumulate(log_e[:, ::-1], axis=1)[:, ::-1] + weight
     return Trace(ring, suffixes, rows, log_e, later)
+
+
+def forget(trace: Trace, before: Floats) -> Trace:
+    """The trace without the starts before a time of each member, ``[T]`` in unix seconds."""
+    gone = trace.ring.starts < before[:, None]
+    if not gone.any():
+        return trace
+    log_e = np.where(gone, -np.inf, trace.log_e)
+    later = trace.later.copy()
+    first = gone.sum(axis=1)
+    kept = np.arange(later.shape[1]) >= first[:, None]
+    start = np.take_along_axis(later, first[:, None], axis=1)
+    return replace(trace, log_e=log_e, later=np.where(kept, later, start))
 
 
 def weights(fast: int, slow: int | None, alpha: float) -> tuple[float, float]:

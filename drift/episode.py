@@ -21,14 +21,19 @@ from .window import Window
 FIRED = ("warning", "drift")
 # The weakest effect, in floors, whose return is asked for by itself.
 WEAKEST = 0.1
+# The distance of signals together wobbles with all their directions: its return is asked of so many
+# times the values. Else a shift of 0.25 σ in 5 of 20 is taken for returned while it begins, and
+# called half as late again.
+PATIENCE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class Fired:
-    """Evidence alone: `fired` and ln M after returns, and which signals `returned`."""
+    """Evidence alone: `fired`, ln M after returns, which members `returned`, and `since` when."""
 
     fired: Truths
     returned: Truths
+    since: Floats
     log_m: Floats
 
 
@@ -41,34 +46,38 @@ def fire(window: Window, floor: Floor, demand: float, held: Truths, known: bool)
     show the whole effect for it to fire again.
     """
     log_m = window.log_m
-    returned = np.zeros(len(log_m), dtype=bool)
+    returned, since = np.zeros(len(log_m), dtype=bool), np.zeros(len(log_m))
     suspect = (log_m >= demand / 2) | held
     if suspect.any():
         share = np.where(held | (not known), 0.5, 1.0)
-        back = _returns(window, floor, demand, share)
+        back, since = _returns(window, floor, demand, share)
         returned = suspect & np.isfinite(back)
         log_m = np.where(returned, back, log_m)
     stays = held & ~returned & (log_m >= demand / 2)
-    return Fired(named(log_m, window.panel.shares, demand) | stays, returned, log_m)
+    return Fired(named(log_m, window.panel.shares, demand) | stays, returned, since, log_m)
 
 
-def _returns(window: Window, floor: Floor, demand: float, share: Floats) -> Floats:
-    """ln M of each signal since it returned, ``[T]``; infinite where it did not.
+def _returns(window: Window, floor: Floor, demand: float, share: Floats) -> tuple[Floats, Floats]:
+    """ln M of each member since it returned, ``[T]``, infinite where it did not, and when it did.
 
     It returned at a start after its onset when the values from there on are enough to have shown
     the effect that it had before (at most the floor), yet show less than a `share` of it, and the
     starts among them hold less evidence than the root of what firing needs.
     """
-    found = np.full(len(share), np.inf)
+    found, since = np.full(len(share), np.inf), np.zeros(len(share))
+    patience = np.where(floor.directions > 0, PATIENCE, 1.0)
     for parts in window.parted(window.onset()):
         effect = np.clip(floor.strength(parts.psi[0], parts.rate[0]), WEAKEST, 1.0)
-        enough = parts.rows >= floor.needed(effect, np.array(demand), window.inflation[:, None])
+        needed = floor.needed(effect, np.array(demand), window.inflation[:, None])
+        enough = parts.rows >= patience[:, None] * needed
         quiet = floor.strength(parts.psi[1], parts.rate[1]) < share[:, None] * effect
         well = parts.after & enough & quiet & (parts.log_m < demand / 2)
         first = np.argmax(well, axis=1)
         log_m = np.take_along_axis(parts.log_m, first[:, None], axis=1)[:, 0]
-        found = np.where(well.any(axis=1), np.minimum(found, log_m), found)
-    return found
+        better = well.any(axis=1) & (log_m < found)
+        found = np.where(better, log_m, found)
+        since = np.where(better, parts.starts[first], since)
+    return found, since
 
 
 def states(

@@ -8,7 +8,7 @@ from driftline.metadata.errors import MergeError
 from driftline.metadata.reference import Reference
 from driftline.metadata.thresholds import Thresholds
 
-from .detector import trace, weights
+from .detector import forget, trace, weights
 from .episode import FIRED, fire, recall, states, together
 from .floor import Floor
 from .inflation import Inflation, ceiling, inflations
@@ -71,7 +71,9 @@ def judge(
     traces = [trace(panel, ring, bursts, fast_weight, limit)]
     if slow is not None:
         traces.append(trace(panel, slow, slower, slow_weight))
-    window = Window(panel, tuple(traces), factor)
+    since = [each.quiet_since if each else None for each in before]
+    forgotten = np.array([-np.inf if each is None else each for each in since])
+    window = Window(panel, tuple(forget(each, forgotten) for each in traces), factor)
     floor = Floor.of(reference.signals, rules, panel.together)
 
     fired = fire(window, floor, demand, held, previous is not None)
@@ -93,6 +95,7 @@ def judge(
     onset = None
     if state in FIRED:
         onset = window.joint_onset(np.where(fired.returned, -np.inf, shares))
-    finding = Finding(found, state, fired.log_m, joint, onset, place, effects, needed)
+    quiet = np.maximum(forgotten, np.where(held & fired.returned, fired.since, -np.inf))
+    finding = Finding(found, state, fired.log_m, joint, onset, place, effects, needed, quiet)
     limits = breaches(reference, ring, rules, language)
     return report(window, reference, finding, previous, (alpha, bursts.assumed, limits, language))

@@ -36,7 +36,7 @@ class Finding:
     """All that is known of each member (arrays ``[T]``) and of all together.
 
     `onset` is the beginning of a bucket and how long it lasts, in seconds; `place` the stretch over
-    which `effects` were measured.
+    which `effects` were measured; `quiet_since` is −∞ where no change has ended.
     """
 
     states: tuple[State, ...]
@@ -47,6 +47,7 @@ class Finding:
     place: Place
     effects: Effects
     needed: Ints
+    quiet_since: Floats
 
 
 def report(
@@ -93,6 +94,7 @@ def report(
             "needed": int(finding.needed[index]),
             "inflation": round(float(window.inflation[index]), 3),
             "sentence": "",
+            "quiet_since": int(quiet) if (quiet := finding.quiet_since[index]) > oldest else None,
         }
 
     signals = [

@@ -44,7 +44,8 @@ class SignalVerdict(Struct, frozen=True, forbid_unknown_fields=True):
     `evidence_log10` is log₁₀ of the e-detector M. `effect` is measured over the buckets since
     `onset`, or over the whole window where there is no onset; `window_size` counts the values
     behind it. `needed` is the number of values at which an effect at the floor would be seen;
-    `inflation` how many requests were taken for one independent one.
+    `inflation` how many requests were taken for one independent one. After a change that ended
+    `quiet_since` is when it had; what came before is forgotten.
     """
 
     name: str
@@ -60,6 +61,7 @@ class SignalVerdict(Struct, frozen=True, forbid_unknown_fields=True):
     needed: int
     inflation: float
     sentence: str
+    quiet_since: int | None = None
 
 
 class MultivariateVerdict(Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,6 +85,7 @@ class MultivariateVerdict(Struct, frozen=True, forbid_unknown_fields=True):
     needed: int
     inflation: float
     sentence: str
+    quiet_since: int | None = None
 
 
 class Breach(Struct, frozen=True, forbid_unknown_fields=True):

@@ -33,7 +33,7 @@ class Parts:
 
     `psi` and `rate` (``[2, T, B]``, rates for flags only) are those before the start and from it
     on; `rows` and `log_m` (ln M of the starts from there on) belong to the recent part. `after`
-    is False where the start does not lie inside the stretch.
+    is False where the start does not lie inside the stretch; `starts` (``[B]``) are unix seconds.
     """
 
     psi: Floats
@@ -41,6 +41,7 @@ class Parts:
     rows: Floats
     log_m: Floats
     after: NDArray[np.bool_]
+    starts: Ints
 
 
 class Window:
@@ -103,7 +104,9 @@ class Window:
             for each in self.traces
         ]
         after = trace.ring.starts > self.times(place)[:, None]
-        return Parts(psi, rate, trace.rows, np.logaddexp.reduce(later, axis=0), after)
+        return Parts(
+            psi, rate, trace.rows, np.logaddexp.reduce(later, axis=0), after, trace.ring.starts
+        )
 
     def times(self, place: Place) -> Ints:
         """Where each stretch begins, in unix seconds, ``[T]``."""

@@ -10,7 +10,7 @@ from scipy.signal import lfilter
 from driftline.drift import Ring, judge
 from driftline.drift.allan import allan, lengths, two_sample
 from driftline.drift.detector import trace
-from driftline.drift.inflation import Inflation, ceiling, inflation
+from driftline.drift.inflation import Inflation, ceiling, inflation, inflations
 from driftline.drift.panel import Panel
 from driftline.drift.quiet import GRID, QUIET, quiet, simulate
 from driftline.metadata.reference import Reference
@@ -149,6 +149,32 @@ def test_hours_that_differ_limit_what_one_of_them_can_say(fit) -> None:
     assert 5 < limit[0] < 60
     assert np.isinf(limit[1])
     assert np.isinf(ceiling(Panel(reference), ring_of_cells(cells[:20], 3600))).all()
+
+
+def test_a_day_of_hours_tells_of_bursts_that_outlast_the_fast_ring(fit) -> None:
+    """Five requests a bucket, ρ = 0.98: F is 99, and an hour holds three independent requests."""
+    random = np.random.default_rng(13)
+    reference = fit(random.normal(size=(2_000, 1)))
+    panel = Panel(reference)
+    once = Inflation.of(panel, np.ones(panel.signals))
+
+    def both(rho: float, hours: int) -> tuple[Inflation, Inflation]:
+        """With the hours, and without."""
+        rows = bursty(random, rho, hours * 300, 1)
+        cells = np.stack(
+            [reference.layout.count("input", each).cells for each in rows.reshape(-1, 5, 1)]
+        )
+        slow = cells.reshape(hours, 60, -1).sum(axis=1)
+        fast = ring_of_cells(cells[-RING:])
+        with_hours, _ = inflations(panel, fast, ring_of_cells(slow, 3600), once)
+        return with_hours, inflation(panel, fast, once)
+
+    pairs = [both(0.98, 72) for _ in range(8)]
+    assert min(found.members[0] for found, _ in pairs) > 40
+    assert np.median([alone.members[0] for _, alone in pairs]) < 99
+    # Independent hours raise nothing, and fewer than a day of them are not asked.
+    for found, alone in [both(0.0, 30) for _ in range(8)] + [both(0.98, 23)]:
+        assert found.members[0] == alone.members[0]
 
 
 def test_the_two_sample_statistic_averages_one_without_bursts() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 import pytest
@@ -242,6 +242,31 @@ def test_after_a_return_it_is_stable_again_and_a_lull_ends_nothing(fit) -> None:
     assert set(map(found.get, range(33, 41))) == {"drift"}
     assert found[69] == "stable"
     assert sum(a != b for a, b in pairwise(found.values())) <= 4
+
+
+@pytest.mark.slow
+def test_a_change_that_ended_is_forgotten_and_does_not_come_back(fit) -> None:
+    """Ten minutes of a change in some columns, 12 streams; its end is told in the verdict."""
+    for seed in range(12):
+        random = np.random.default_rng([11, seed])
+        columns = int(random.integers(3, 10))
+        reference = fit(random.normal(size=(4_991, columns)))
+        rows = random.normal(size=(60, ROWS, columns))
+        rows[10:20, :, : int(random.integers(1, columns))] += random.choice([0.3, 0.6, 1.0])
+        cells = np.stack([reference.layout.count("input", each).cells for each in rows])
+        verdict, states = None, []
+        for last in range(8, 61):
+            moments = np.zeros((last, columns, 5))
+            starts = 60 * np.arange(last, dtype=np.int64)
+            ring = Ring(60, starts, cells[:last], np.full((last, 1), ROWS), moments)
+            verdict = judge(reference, ring, previous=verdict)
+            states.append(verdict.state)
+        changes = [state for state, _ in groupby(states) if state != "warning"]
+        assert changes in (["stable", "drift", "stable"], ["stable", "stable"], ["stable"]), seed
+        members = (*verdict.signals, *verdict.multivariates)
+        ended = [each.quiet_since for each in members if each.quiet_since is not None]
+        assert not ended or {"drift", "warning"} & set(states)
+        assert min(ended, default=600) >= 10 * 60, seed
 
 
 def test_values_that_are_missing_are_no_shift(fit) -> None:

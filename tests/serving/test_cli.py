@@ -150,6 +150,10 @@ def test_the_screen_names_what_changed_first():
             },
         ],
     }
+    many = {"name": "input together", "state": "drift", "evidence": 9.0, "distance": 0.5}
+    assert "input together  drift" in screen(
+        told | {"multivariates": [many | {"sentence": "moved."}]}
+    )
     shown = screen(told)
     assert "store: away" in shown
     assert "1,234 requests" in shown

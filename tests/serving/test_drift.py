@@ -48,6 +48,10 @@ def test_clean_traffic_is_stable_and_a_shift_is_drift_with_names_sizes_and_sente
     assert told["since"].endswith("Z")
     changed = {each["name"] for each in told["signals"] if each["state"] in ("drift", "warning")}
     assert {"a0", "a1", "a2"} <= changed
+    many = next(each for each in told["multivariates"] if each["group"] == "input")
+    assert (many["name"], many["state"]) == ("input together", "drift")
+    assert many["distance"] > 0.3
+    assert {"a0", "a1", "a2"} == many["moved"].keys()
     a0 = next(each for each in told["signals"] if each["name"] == "a0")
     assert {
         "name",

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from driftline.drift.verdict import Breach, Effect, SignalVerdict, Verdict
+from driftline.drift.verdict import Breach, Effect, MultivariateVerdict, SignalVerdict, Verdict
 from driftline.serving.alerts import Alert, Message, from_breaches, from_verdict
 from driftline.serving.alerts.alert import Kind
 from driftline.serving.alerts.words import told
@@ -124,6 +124,32 @@ def test_a_verdict_of_drift_is_a_condition_that_fires() -> None:
     assert "mean" in found.sentence_en
     assert "漂移" in found.sentence_zh
     assert "σ" in found.signals[0].sentence.zh
+
+
+def test_signals_that_drift_only_together_fire_with_their_own_severity() -> None:
+    many = MultivariateVerdict(
+        name="input together",
+        group="input",
+        state="drift",
+        evidence_log10=6.0,
+        distance=0.7,
+        moved={"mean": 0.4, "spread": -0.3},
+        severity="major",
+        onset=1_800_000_000,
+        reference_size=1_000,
+        window_size=300,
+        needed=100,
+        inflation=1.0,
+        sentence="",
+    )
+    found = from_verdict(
+        verdict("drift", signal("mean", "warning", severity="minor"), multivariates=(many,)),
+        "digits",
+        "1",
+    )
+    assert (found.firing, found.severity, found.signals) == (True, "major", ())
+    assert found.sentence_en.startswith("input together: moved by 0.7 σ")
+    assert "mean +0.40 σ" in found.sentence_zh
 
 
 @pytest.mark.parametrize(
