@@ -25,9 +25,9 @@ which nobody can know. With 5 requests a bucket the bursts of ρ = 0.9 and 0.98 
 buckets, and an hour holds 16 and 3 independent requests: what such traffic usually does cannot be
 known from it, and more alarms than promised come; longer buckets (`--bucket`) help, and so does a
 day of hours, which tells of such bursts. The common mode is 0.64 of each signal's variance. Day and
-night: the mean goes up and down by 0.3 σ over 24 hours, the reference is of whole days. Of these and
-of what is told after a day: both rings, each verdict told the one before, from the second day on;
-windows are the buckets that passed.
+night: the mean goes up and down by 0.3 σ over 24 hours, the reference is of whole days. Of these
+and of what is told after a day: both rings, each verdict told the one before, from the second day
+on; windows are the buckets that passed.
 """
 
 
