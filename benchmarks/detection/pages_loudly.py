@@ -14,7 +14,7 @@ from .markdown import percent, table
 TEXT = """## "Failing Loudly" on images
 
 The protocol of Rabanser, Günnemann and Lipton (2019): a sample of images at a single look, α = 5 %
-for both. A convolutional classifier is trained with MindSpore here; driftline compares the image's
+for both. A small classifier is trained with MindSpore here; driftline compares the image's
 and the outputs' signals that its package makes of them with held-out images; BBSDs, the method the
 paper recommends, tests the ten softmax outputs by Kolmogorov–Smirnov with Bonferroni. BBSDs spends
 its 5 % on this one look; driftline's evidence may be looked at after any request, as often as one
