@@ -96,7 +96,7 @@ def states(
     return tuple(state(index) for index in range(len(rows)))
 
 
-def together(found: Sequence[State], aside: Truths, joint: bool) -> State:
+def overall(found: Sequence[State], aside: Truths, joint: bool) -> State:
     """The state of all members together; `joint` says that their mean evidence suffices.
 
     It is stable as soon as one that is not `aside` could have shown a change at its floor.

@@ -9,7 +9,7 @@ from driftline.metadata.reference import Reference
 from driftline.metadata.thresholds import Thresholds
 
 from .detector import forget, trace, weights
-from .episode import FIRED, fire, recall, states, together
+from .episode import FIRED, fire, overall, recall, states
 from .floor import Floor
 from .inflation import Inflation, ceiling, inflations
 from .limit import breaches
@@ -91,7 +91,7 @@ def judge(
     )  # fmt: skip
     shares = np.log(panel.shares)
     joint = float(np.logaddexp.reduce(fired.log_m + shares))
-    state = together(found, panel.aside, joint >= demand)
+    state = overall(found, panel.aside, joint >= demand)
     onset = None
     if state in FIRED:
         onset = window.joint_onset(np.where(fired.returned, -np.inf, shares))
