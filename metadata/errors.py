@@ -35,7 +35,14 @@ class FieldError(DriftlineError):
 
 
 class MetadataError(FieldError):
-    """The metadata does not fit the published format."""
+    """The metadata does not fit the published format; the message names the file first."""
+
+    FILE = "model_metadata.json"
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(field, reason)
+        if field != self.FILE:
+            self.args = (f"{self.FILE}: {self}",)
 
 
 class VersionError(MetadataError):
