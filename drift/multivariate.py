@@ -9,7 +9,7 @@ alternative is that they moved, in no known direction: x_k ~ N(0, v_k + τ²). T
 has expectation 1 for normal scores and at most 1 for all that are sub-Gaussian with the same
 variances (the method of mixtures: Robbins 1970; de la Peña, Klass and Lai 2004). Scores are
 bounded and nearly normal each; what their joint law and the whitening's own error may add is met
-by `SPREAD`, and measured in docs/detection.md. Only sums of counts are needed.
+by a spread, and measured in docs/detection.md. Only sums of counts are needed.
 """
 
 from __future__ import annotations

@@ -111,7 +111,8 @@ def refreshed(metadata: ModelMetadata, found: Stretch, version: str, audit: Audi
     """The metadata of the new version: its reference is the stretch, and `notes` say so.
 
     What the simulation said of the old reference's sensitivity is not true of the new one, and is
-    left out. Everything else, the quality on held-out data included, is about the model.
+    left out. So is how its signals vary together, which counts do not tell. Everything else, the
+    quality on held-out data included, is about the model.
     """
     reference = metadata.reference
     inflation = {each.name: max(each.inflation, 1.0) for each in found.verdict.signals}
@@ -124,7 +125,8 @@ def refreshed(metadata: ModelMetadata, found: Stretch, version: str, audit: Audi
         f"Reference refreshed at {iso(int(audit.at))} by {audit.by}: production traffic from "
         f"{iso(found.since)} to {iso(found.until)}, stable, "
         f"{', '.join(f'{count:,} rows of {group}' for group, count in rows)}. Before it: version "
-        f"{metadata.model.version}, package {audit.digest}. Sensitivity was not simulated anew."
+        f"{metadata.model.version}, package {audit.digest}. Sensitivity was not simulated anew"
+        f"{', and signals are not judged together' if reference.multivariates else ''}."
     )
     return replace(
         metadata,

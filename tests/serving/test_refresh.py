@@ -55,6 +55,9 @@ def test_a_stable_stretch_becomes_a_new_version_beside_the_served_one(mine, tmp_
     assert after.reference.layout == before.reference.layout
     assert after.sensitivity is None
     note = after.notes[-1]
+    assert before.reference.multivariates
+    assert after.reference.multivariates == ()
+    assert "signals are not judged together" in note
     for word in ("by ada (request ", mine.engine.package.digest, f"{ROWS:,} rows of input"):
         assert word in note
     # The served one is what it was.
