@@ -15,7 +15,7 @@ from driftline.metadata.reference import Reference
 from driftline.metadata.signals import Floats, Ints
 
 from .floor import Floor, Truths, named
-from .verdict import MultivariateVerdict, SignalVerdict, State, Verdict
+from .verdict import MemberVerdict, State, Verdict
 from .window import Window
 
 FIRED = ("warning", "drift")
@@ -111,9 +111,7 @@ def overall(found: Sequence[State], aside: Truths, joint: bool) -> State:
     return "stable" if "stable" in main else "insufficient_data"
 
 
-def recall(
-    previous: Verdict | None, reference: Reference
-) -> list[SignalVerdict | MultivariateVerdict | None]:
+def recall(previous: Verdict | None, reference: Reference) -> list[MemberVerdict | None]:
     """Each member's part of the previous verdict, None where it had none."""
     signals = {each.name: each for each in previous.signals} if previous else {}
     many = {each.name: each for each in previous.multivariates} if previous else {}

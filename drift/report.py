@@ -19,6 +19,7 @@ from .verdict import (
     Breach,
     Effect,
     Language,
+    MemberVerdict,
     MultivariateVerdict,
     SignalVerdict,
     State,
@@ -26,7 +27,7 @@ from .verdict import (
 )
 from .window import Place, Window
 
-V = TypeVar("V", SignalVerdict, MultivariateVerdict)
+V = TypeVar("V", bound=MemberVerdict)
 # Of signals together so many are named.
 MOVED = 5
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 
-from .verdict import Breach, Language, MultivariateVerdict, SignalVerdict, Verdict
+from .verdict import Breach, Language, MemberVerdict, MultivariateVerdict, SignalVerdict, Verdict
 
 _LOG_YEAR = math.log10(365.25 * 86400)
 _UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
@@ -14,9 +14,7 @@ _SEVERITY = {"minor": "轻微", "moderate": "中等", "major": "严重"}
 
 
 def sentence(
-    verdict: Verdict | SignalVerdict | MultivariateVerdict | Breach,
-    language: Language = "en",
-    width: int = 60,
+    verdict: Verdict | MemberVerdict | Breach, language: Language = "en", width: int = 60
 ) -> str:
     """What a verdict, a member's verdict or a breached limit says; buckets last `width` seconds."""
     chinese = language == "zh"
@@ -26,6 +24,7 @@ def sentence(
         return (_signal_zh if chinese else _signal_en)(verdict, width)
     if isinstance(verdict, MultivariateVerdict):
         return (_together_zh if chinese else _together_en)(verdict, width)
+    assert isinstance(verdict, Verdict)
     return (_overall_zh if chinese else _overall_en)(verdict, width)
 
 

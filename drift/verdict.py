@@ -38,10 +38,10 @@ class Effect(Struct, frozen=True, forbid_unknown_fields=True):
     reference_rate: float | None = None
 
 
-class SignalVerdict(Struct, frozen=True, forbid_unknown_fields=True):
-    """One signal's part of a verdict.
+class MemberVerdict(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One member's part of a verdict: a signal's, or that of several together.
 
-    `evidence_log10` is log₁₀ of the e-detector M. `effect` is measured over the buckets since
+    `evidence_log10` is log₁₀ of the e-detector M. The effect is measured over the buckets since
     `onset`, or over the whole window where there is no onset; `window_size` counts the values
     behind it. `needed` is the number of values at which an effect at the floor would be seen;
     `inflation` how many requests were taken for one independent one. After a change that ended
@@ -50,10 +50,8 @@ class SignalVerdict(Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     group: Group
-    kind: str
     state: State
     evidence_log10: float
-    effect: Effect | None
     severity: Severity | None
     onset: int | None
     reference_size: int
@@ -64,28 +62,23 @@ class SignalVerdict(Struct, frozen=True, forbid_unknown_fields=True):
     quiet_since: int | None = None
 
 
-class MultivariateVerdict(Struct, frozen=True, forbid_unknown_fields=True):
+class SignalVerdict(MemberVerdict, frozen=True, kw_only=True):
+    """One signal's part of a verdict."""
+
+    kind: str
+    effect: Effect | None
+
+
+class MultivariateVerdict(MemberVerdict, frozen=True, kw_only=True):
     """What is said about several signals of one group together.
 
     `distance` is the length of their shift in standard deviations (Mahalanobis, of normal scores,
     less what chance alone would give), and `moved` names those that moved most with each one's own
-    part in it, largest first. The rest is as in `SignalVerdict`.
+    part in it, largest first.
     """
 
-    name: str
-    group: Group
-    state: State
-    evidence_log10: float
     distance: float
     moved: dict[str, float]
-    severity: Severity | None
-    onset: int | None
-    reference_size: int
-    window_size: int
-    needed: int
-    inflation: float
-    sentence: str
-    quiet_since: int | None = None
 
 
 class Breach(Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from driftline.drift.verdict import MultivariateVerdict, SignalVerdict, Verdict
+from driftline.drift.verdict import MemberVerdict, Verdict
 from driftline.metadata.schema import ModelMetadata
 from driftline.metadata.signals import Group
 from driftline.metadata.thresholds import Thresholds
@@ -58,7 +58,7 @@ def drift(
     }
 
 
-def signal(each: SignalVerdict | MultivariateVerdict) -> dict[str, Any]:
+def signal(each: MemberVerdict) -> dict[str, Any]:
     """One signal's verdict, or that of several; ``evidence`` is log₁₀ of the e-detector."""
     found: dict[str, Any] = msgspec.to_builtins(each)
     found["evidence"] = found.pop("evidence_log10")
