@@ -118,8 +118,6 @@ class Driftline:
         with self.monitor.observe(inputs) as seen:
             seen.request_id = context.request_id()
             yield seen
-            if seen.outputs is not None:
-                self._watched.remember(seen.request_id, seen.outputs)
 
     def watch(self, function: F) -> F:
         """The function, watched: its first argument goes into the model, its result comes out."""

@@ -53,8 +53,6 @@ def _off(settings: Settings) -> Flask:
     loaded = predictor.load(package, sizes=settings.batch_sizes)
     blind: Any = _Blind(app.plan_of(settings, package))
     engine = Engine(package, loaded, blind, batching=app.batching_of(settings, loaded))
-    # Nothing waits for labels either.
-    setattr(engine, "remember", lambda *_: None)  # noqa: B010
     return app.wired(engine, settings)
 
 

@@ -66,7 +66,7 @@ def feedback() -> Response:
         if item.request_id in wanted:
             raise InputError(field.replace("label", "request_id"), "is there twice")
         wanted[item.request_id] = [claims.checked(each, field) for each in labels]
-    taken = session.memory.take(list(wanted))
+    taken = session.claimed(list(wanted))
     joined = []
     for request_id, labels in wanted.items():
         found = taken.get(request_id)
@@ -74,7 +74,7 @@ def feedback() -> Response:
             joined.append(Joined(request_id=request_id, status="unknown"))
         elif len(found) != len(labels):
             # Nothing is lost: the right number of labels may still come.
-            session.memory.remember(request_id, found)
+            session.memory.remember({request_id: found})
             joined.append(Joined(request_id=request_id, status=f"has {len(found)} instances"))
         else:
             right = sum(map(claims.right, found, labels))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -12,26 +12,31 @@ from driftline.metadata.errors import InputError
 from driftline.metadata.extract import Classification, Regression
 from driftline.metadata.schema import ModelMetadata
 
-from ..hooks.columns import Columns
-from ..model.answers import classified, told
+from ..hooks.columns import Columns, named
+from ..hooks.seen import Seen
 from .joining import Claim
+
+# A request's id, and the output of it that is judged.
+Output = tuple[str, NDArray[Any]]
 
 
 class Claims:
-    """Reads claims off answers, and says whether a label bears one out.
+    """Reads claims off what was predicted, and says whether a label bears one out.
 
     Only a model's first classification or one-target regression is judged.
     """
 
     def __init__(self, metadata: ModelMetadata, columns: Columns) -> None:
         parts = dict(columns.part("output"))
-        self._several = len(told(metadata, columns)) > 1
+        self._outputs = metadata.outputs
         self._name = ""
         self._task: Classification | Regression | None = None
         for spec in metadata.outputs:
             part = parts.get(spec.name)
             if isinstance(part, Classification | Regression) and self._task is None:
                 self._name, self._task = spec.name, part
+                self._axes = len(spec.shape)
+                self._wide = spec.shape[-1] != 1
         usual = metadata.quality.usual_error if metadata.quality else None
         self._limit = usual.limit if usual else None
         if isinstance(self._task, Regression) and (
@@ -47,24 +52,67 @@ class Claims:
         """Whether labels can be judged at all."""
         return self._task is not None
 
-    def of(
-        self, outputs: Mapping[str, NDArray[Any]], predictions: Sequence[Mapping[str, Any]] = ()
-    ) -> list[Claim] | None:
-        """The claim of each row; None where there is none to be had.
+    def read(
+        self, requests: Iterable[Seen], caught: Callable[[str, Exception], None]
+    ) -> dict[str, list[Claim]]:
+        """The claim of each row by request id, of the requests that have an id and an answer.
 
-        `predictions` are what people were told of the same outputs, where they were told.
+        Those that are alike are read together. `caught` is told of outputs that are none of this
+        model's; the others are read all the same.
         """
-        if self._task is None:
-            return None
-        array = np.asarray(outputs[self._name])
-        if isinstance(self._task, Regression):
+        alike: dict[tuple[Any, ...], list[Output]] = {}
+        only = len(self._outputs) == 1
+        for seen in requests if self._task is not None else ():
+            outputs, request_id = seen.outputs, seen.request_id
+            if outputs is None or not request_id:
+                continue
+            if not only or type(outputs) is not np.ndarray:
+                try:
+                    outputs = named(outputs, self._outputs)[self._name]
+                except Exception as error:
+                    caught("claims", error)
+                    continue
+            key = (outputs.dtype, outputs.shape[1:], outputs.ndim)
+            alike.setdefault(key, []).append((request_id, outputs))
+        found: dict[str, list[Claim]] = {}
+        for (_, _, axes), several in alike.items():
+            if not axes or (self._wide and axes == self._axes - 1):
+                several = [(request_id, outputs[None]) for request_id, outputs in several]
+            found.update(self._together(several, caught))
+        return found
+
+    def _together(
+        self, several: list[Output], caught: Callable[[str, Exception], None]
+    ) -> dict[str, list[Claim]]:
+        try:
+            rows = np.concatenate([outputs for _, outputs in several])
+            claims = self._of(rows)
+            if len(claims) != len(rows):
+                raise InputError(self._name, f"{len(claims)} values for {len(rows)} rows")
+        except Exception as error:
+            if len(several) == 1:
+                caught("claims", error)
+                return {}
+            # One of them is at fault; the labels of the others will come.
+            found: dict[str, list[Claim]] = {}
+            for each in several:
+                found.update(self._together([each], caught))
+            return found
+        found, at = {}, 0
+        for request_id, outputs in several:
+            found[request_id] = claims[at : at + len(outputs)]
+            at += len(outputs)
+        return found
+
+    def _of(self, array: NDArray[Any]) -> list[Claim]:
+        if not isinstance(self._task, Classification):
             return list(array.astype(np.float64).reshape(-1).tolist())
-        rows: Iterable[Mapping[str, Any]]
-        if predictions:
-            rows = (each[self._name] if self._several else each for each in predictions)
-        else:
-            rows = classified(self._task, self._task.probabilities(array, field=self._name))
-        return [row["labels"] if self.multiple else row["label"] for row in rows]
+        classes = self._task.classes
+        p = self._task.probabilities(array, field=self._name)
+        if self.multiple:
+            return [[classes[at] for at in np.flatnonzero(row)] for row in p >= 0.5]
+        tops, known = p.argmax(axis=1).tolist(), (~np.isnan(p[:, 0])).tolist()
+        return [classes[top] if ok else None for top, ok in zip(tops, known, strict=True)]
 
     def checked(self, label: Any, field: str) -> Claim:
         """A label in the form of a claim.

@@ -30,6 +30,7 @@ MOST_KEPT = 500_000
 MOST_WAITING = 50_000
 
 _decode = msgspec.json.Decoder(list[Claim]).decode
+_encode = msgspec.json.Encoder().encode
 
 
 class Joined(Struct, frozen=True, kw_only=True):
@@ -64,11 +65,11 @@ class Memory:
         self._dropped = 0
         self._failures = 0
 
-    def remember(self, request_id: str, claims: Sequence[Claim]) -> None:
-        """Keeps what a request was answered, until its labels come; waits for no store."""
-        record = msgspec.json.encode(claims)
+    def remember(self, claims: Mapping[str, Sequence[Claim]]) -> None:
+        """Keeps what requests were answered, by id, until labels come; waits for no store."""
+        records = {self._prefix + each: _encode(said) for each, said in claims.items()}
         with self._lock:
-            self._waiting[self._prefix + request_id] = record
+            self._waiting.update(records)
             self._trim()
 
     def send(self) -> int:

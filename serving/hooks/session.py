@@ -22,7 +22,8 @@ from ..alerts.alerts import Alerts, AlertSettings
 from ..evaluation.desk import Desk, resigned
 from ..evaluation.evaluator import Evaluator
 from ..evaluation.standing import Standing
-from ..feedback.joining import Joined, Memory, counted
+from ..feedback.claims import Claims
+from ..feedback.joining import Claim, Joined, Memory, counted
 from ..limits import Limits, limited
 from ..series import SLOW_BUCKET, Series
 from ..stores.memory import MemoryStore
@@ -74,6 +75,7 @@ class Plan:
     series: Series = field(init=False)
     thresholds: Thresholds = field(init=False)
     columns: Columns = field(init=False)
+    claims: Claims = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "series", Series.of(self.package, self.bucket))
@@ -93,6 +95,7 @@ class Plan:
         Alerts.open(MemoryStore(), self.alerts)
         object.__setattr__(self, "thresholds", thresholds)
         object.__setattr__(self, "columns", Columns(metadata))
+        object.__setattr__(self, "claims", Claims(metadata, self.columns))
 
 
 class Session:
@@ -174,6 +177,14 @@ class Session:
             known = each.status in ("joined", "unknown")
             self.noticed(f"feedback|{each.status if known else 'mismatched'}")
 
+    def claimed(self, request_ids: Sequence[str]) -> dict[str, list[Claim]]:
+        """As `Memory.take`, with what this process answered a moment ago."""
+        try:
+            self._inbox.drain()
+        except Exception as error:
+            self._fence.caught("count", error)
+        return self.memory.take(request_ids)
+
     def _remember(self) -> str:
         """Hands over claims that wait for labels; what is wrong with the store, if it is away."""
         try:
@@ -221,6 +232,7 @@ class Session:
         spent = self.plan.series.counter("monitor_seconds")
         counters[spent] = time.perf_counter() - began
         self.courier.add(counts, counters)
+        self.memory.remember(self.plan.claims.read(requests, self._fence.caught))
 
     def _evaluate(self) -> None:
         began, used = time.monotonic(), time.thread_time()

@@ -77,7 +77,7 @@ class Engine(Watched):
         field: str,
         *,
         explained: bool = False,
-        request_id: str | None = None,
+        request_id: str = "",
     ) -> Answered:
         """The outputs by name; when `explained`, with predictions and warnings for people.
 
@@ -99,9 +99,8 @@ class Engine(Watched):
         except Exception:
             self.monitor.after(seen, failed=True)
             raise
+        seen.request_id = request_id
         self.monitor.after(seen, bare(answered.outputs))
-        if request_id is not None:
-            self.remember(request_id, answered.outputs, answered.predictions)
         return answered
 
 

@@ -81,7 +81,7 @@ def test_claims_that_were_dropped_while_the_store_was_away_are_told(client, monk
     monkeypatch.setattr("driftline.serving.feedback.joining.MOST_WAITING", 3)
     session = client.engine.monitor.session
     for n in range(10):
-        session.memory.remember(f"r{n}", ["red"])
+        session.memory.remember({f"r{n}": ["red"]})
     session.flush()  # sends the claims, and notes how many are missing
     assert evaluated(client)["driftline_dropped_total", "claims"] == 7
 

@@ -45,7 +45,7 @@ def test_while_the_store_is_away_the_newest_wait_and_the_rest_is_counted(
     store.away = True
     for round_ in range(4):
         for n in range(5):
-            memory.remember(f"{round_}-{n}", ["red"])
+            memory.remember({f"{round_}-{n}": ["red"]})
         with pytest.raises(StoreError):
             memory.send()
     store.away = False
@@ -61,7 +61,7 @@ def test_what_came_while_a_send_failed_is_trimmed_with_what_it_gives_back(monkey
     store = SlowStore()
     memory = Memory(store, "toy|")
     for n in range(5):
-        memory.remember(f"old-{n}", ["red"])
+        memory.remember({f"old-{n}": ["red"]})
     store.away = True
     failed = []
 
@@ -75,7 +75,7 @@ def test_what_came_while_a_send_failed_is_trimmed_with_what_it_gives_back(monkey
     sending.start()
     assert store.begun.wait(PATIENCE)
     for n in range(4):
-        memory.remember(f"new-{n}", ["red"])
+        memory.remember({f"new-{n}": ["red"]})
     store.go_on.set()
     sending.join(PATIENCE)
     assert len(failed) == 1
@@ -89,8 +89,8 @@ def test_what_was_dropped_is_told_even_where_a_label_was_the_first_to_come(
     store, memory, monkeypatch
 ):
     monkeypatch.setattr(joining, "MOST_WAITING", 1)
-    memory.remember("a", ["red"])
-    memory.remember("b", ["red"])
+    memory.remember({"a": ["red"]})
+    memory.remember({"b": ["red"]})
     assert memory.take(["a", "b"]) == {"b": ["red"]}
     assert memory.send() == 1
 
@@ -100,7 +100,7 @@ def test_a_label_finds_a_claim_that_is_on_its_way():
     request does not."""
     store = SlowStore()
     memory = Memory(store, "toy|")
-    memory.remember("r", ["red"])
+    memory.remember({"r": ["red"]})
     sending = threading.Thread(target=memory.send)
     sending.start()
     assert store.begun.wait(PATIENCE)
@@ -109,7 +109,7 @@ def test_a_label_finds_a_claim_that_is_on_its_way():
     taking.start()
     taking.join(0.2)
     assert taking.is_alive()
-    memory.remember("later", ["blue"])
+    memory.remember({"later": ["blue"]})
     store.go_on.set()
     for thread in (sending, taking):
         thread.join(PATIENCE)
@@ -123,7 +123,7 @@ def test_labels_that_waited_for_a_failed_send_do_not_each_ask_again():
     store = SlowStore()
     store.away = True
     memory = Memory(store, "toy|")
-    memory.remember("r", ["red"])
+    memory.remember({"r": ["red"]})
     failed = []
 
     def take():

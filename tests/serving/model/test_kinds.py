@@ -7,9 +7,7 @@ import pytest
 from kinds import KINDS, PIXELS, ROWS, W
 
 from driftline.serving.app import plan_of, wired
-from driftline.serving.feedback.claims import Claims
 from driftline.serving.hooks import InferenceMonitor
-from driftline.serving.hooks.columns import Columns
 from driftline.serving.model.engine import Engine
 from driftline.serving.settings import load
 
@@ -99,8 +97,3 @@ def test_an_embedding_is_no_prediction_and_nests_none(predictions_of):
     """A wrapper that exposes one has two outputs; what it predicts stands as if it had one."""
     found = predictions_of("embedding", X)
     assert [set(each) for each in found] == [{"label", "confidence", "probabilities"}] * 3
-    metadata = KINDS["embedding"].metadata()
-    claims = Claims(metadata, Columns(metadata))
-    outputs = KINDS["embedding"].model({"x": ROWS[:3]})
-    assert claims.of(outputs, found) == [each["label"] for each in found]
-    assert claims.of(outputs) == claims.of(outputs, found)
