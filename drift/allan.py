@@ -17,25 +17,28 @@ from driftline.metadata.signals import Floats
 Compare = Callable[[Floats, Floats], Floats]
 
 TRIMMED = 0.1
+LEAST = 5
 LENGTHS = (1, 2, 4, 8, 16)
 
 
 def allan(cells: Floats, length: int) -> Floats:
     """Trimmed mean over all neighbouring blocks of `length` buckets, ``[T]`` of ``[T, B, k]``.
 
-    The largest tenth is left out, so that one real change does not hide itself. A pair with an
-    empty block, or with all its values in one cell, says nothing and counts as 1.
+    The largest tenth is left out, so that one real change does not hide itself. Pairs that say
+    nothing (see `two_sample`) count as 1.
     """
-    return allan_of_sums(sums(cells), length)
+    return allan_of_sums(sums(cells), length, 1.0)
 
 
-def allan_of_sums(grown: Floats, length: int, of: Compare | None = None) -> Floats:
+def allan_of_sums(grown: Floats, length: int, usual: float, of: Compare | None = None) -> Floats:
     """`allan` of what `sums` gave, for several lengths of the same cells.
 
-    Or of other sums (``[k, T, B + 1]``) whose neighbouring blocks `of` compares.
+    Or of other sums (``[k, T, B + 1]``) whose neighbouring blocks `of` compares. A pair that says
+    nothing counts as `usual`, what the trimmed mean is of independent requests: so it raises
+    nothing.
     """
     blocks = grown[:, :, length:] - grown[:, :, :-length]
-    return trimmed((of or two_sample)(blocks[:, :, :-length], blocks[:, :, length:]))
+    return trimmed((of or two_sample)(blocks[:, :, :-length], blocks[:, :, length:]), usual)
 
 
 def sums(cells: Floats) -> Floats:
@@ -49,11 +52,16 @@ def sums(cells: Floats) -> Floats:
 def around(cells: Floats) -> Floats:
     """The same for each bucket against all others, ``[T]`` of ``[T, B, k]``."""
     first = np.moveaxis(cells, 2, 0)
-    return trimmed(two_sample(first, first.sum(axis=2, keepdims=True) - first))
+    return trimmed(two_sample(first, first.sum(axis=2, keepdims=True) - first), 1.0)
 
 
 def two_sample(first: Floats, second: Floats) -> Floats:
-    """Two-sample χ² over its expectation when both have one law, over the first axis."""
+    """Two-sample χ² over its expectation when both have one law, over the first axis.
+
+    NaN where it says nothing: fewer than `LEAST` values lie outside the fullest cell. χ² of one
+    such value is always 1, of a few nearly so, and no law of independent requests trims that to
+    what it trims χ² to.
+    """
     both = first + second
     n, m = first.sum(axis=0), second.sum(axis=0)
     total, used = n + m, (both > 0).sum(axis=0)
@@ -62,22 +70,26 @@ def two_sample(first: Floats, second: Floats) -> Floats:
     # each cell in use beyond the first.
     over = n * m * (used - 1)
     found = (total * square - n * n) * (total - 1) / np.where(over > 0, over, 1.0)
-    return np.where(over > 0, found, 1.0)
+    return np.where((over > 0) & (total - both.max(axis=0) >= LEAST), found, np.nan)
 
 
 def two_means(first: Floats, second: Floats) -> Floats:
     """Squared difference of two means of unit variance, over its expectation.
 
-    The first axis holds sums and numbers of values.
+    The first axis holds sums and numbers of values. NaN where one has none.
     """
     (a, n), (b, m) = first, second
     there = (n > 0) & (m > 0)
     n, m = np.where(there, n, 1.0), np.where(there, m, 1.0)
-    return np.where(there, (a / n - b / m) ** 2 / (1 / n + 1 / m), 1.0)
+    return np.where(there, (a / n - b / m) ** 2 / (1 / n + 1 / m), np.nan)
 
 
-def trimmed(values: Floats) -> Floats:
-    """Mean over the last axis without the largest tenth, the last one left counting in part."""
+def trimmed(values: Floats, usual: float) -> Floats:
+    """Mean over the last axis without the largest tenth, the last one left counting in part.
+
+    What is NaN counts as `usual`.
+    """
+    values = np.where(np.isnan(values), usual, values)
     keep = values.shape[-1] * (1 - TRIMMED)
     share = np.clip(keep - np.arange(values.shape[-1]), 0.0, 1.0)
     return np.asarray(np.sort(values, axis=-1) @ share / keep)

@@ -93,12 +93,10 @@ def inflation(panel: Panel, ring: Ring, assumed: Inflation) -> Inflation:
     """
     if len(ring) < FEWEST:
         return assumed
-    found = np.ones(panel.signals)
     flat = ring.cells.astype(np.float64)
-    for block in panel.blocks:
-        counts = block.gather(flat)
-        where = block.where
-        found[where] = _block_inflation(block, counts, panel.pools[where], panel.tells[where])
+    # Flags are mostly quiet, and would hide what the values of their columns do.
+    pools = 2 * panel.pools + panel.flags
+    found = _estimate(_levels(panel, flat), pools, panel.tells, len(flat))
     follows = panel.main >= 0
     found[follows] = np.maximum(found[follows], found[panel.main[follows]])
     members = panel.members(stepped(found))
@@ -115,8 +113,9 @@ def _beyond(together: Together, flat: Floats, inflation: Floats) -> Floats:
     signals, rows = together.sums(flat)
     moves = together.whitened(signals, inflation) / np.sqrt(inflation.min())
     grown = sums(np.stack([moves.T, np.broadcast_to(rows, moves.T.shape)], axis=2))
-    pools, tells = np.zeros(len(moves.T), dtype=np.int64), np.ones(len(moves.T))
-    return _estimate([(2, grown)], pools, tells, len(flat), two_means)
+    every = np.arange(len(moves.T))
+    pools, tells = np.zeros(len(every), dtype=np.int64), np.ones(len(every))
+    return _estimate([(2, every, grown)], pools, tells, len(flat), two_means)
 
 
 def stepped(factor: Floats) -> Floats:
@@ -139,7 +138,7 @@ def ceiling(panel: Panel, slow: Ring | None) -> Floats:
     for block in panel.blocks:
         counts = block.gather(flat)
         rows = counts.sum(axis=2).mean(axis=1)
-        for level in _levels(block):
+        for level in _merges(block):
             mean, _, high = table[level, 0]
             spread = around(block.merged(counts, level)) / mean
             with np.errstate(divide="ignore"):
@@ -149,34 +148,42 @@ def ceiling(panel: Panel, slow: Ring | None) -> Floats:
     return panel.members(found, np.min)
 
 
-def _block_inflation(block: Block, counts: Floats, pools: Ints, tells: Floats) -> Floats:
-    """The largest of: short blocks' upper estimates; each sure excess; where it tends to.
+def _levels(panel: Panel, flat: Floats) -> Iterable[tuple[int, Ints, Floats]]:
+    """For each level of merging the signals that have it, and their `sums`.
 
-    Blocks longer than the ring can judge are asked only where the excess is sure and has grown with
-    each doubling before: there bursts outlast buckets. A single change does not do so, for it is
-    left out of the short blocks. `pools` (``[T]``) says which signals share their bursts, `tells`
-    as how many independent ones each counts there.
+    Signals with values in fewer than two buckets are left out.
     """
-    found = np.ones(len(counts))
-    busy = np.flatnonzero((counts.sum(axis=1) > 0).sum(axis=1) > 1)
-    if len(busy):
-        levels = ((level, sums(block.merged(counts, level)[busy])) for level in _levels(block))
-        found[busy] = _estimate(levels, pools[busy], tells[busy], counts.shape[1])
-    return found
+    counts = [block.gather(flat) for block in panel.blocks]
+    busy = [np.flatnonzero((each.sum(axis=2) > 0).sum(axis=1) > 1) for each in counts]
+    for level in LEVELS:
+        parts = [
+            (block.where[rows], sums(block.merged(each, level)[rows]))
+            for block, each, rows in zip(panel.blocks, counts, busy, strict=True)
+            if level in _merges(block)
+        ]
+        if parts:
+            which, grown = zip(*parts, strict=True)
+            yield level, np.concatenate(which), np.concatenate(grown, axis=1)
 
 
 def _estimate(
-    levels: Iterable[tuple[int, Floats]],
+    levels: Iterable[tuple[int, Ints, Floats]],
     pools: Ints,
     tells: Floats,
     buckets: int,
     of: Compare | None = None,
 ) -> Floats:
-    """F, at least 1, of series in `pools`; sums by level of merging (`allan_of_sums`)."""
+    """The largest of: short blocks' upper estimates; each sure excess; where it tends to.
+
+    F, at least 1, of series in `pools`, from sums by level of merging. Blocks longer than the ring
+    can judge are asked only where the excess is sure and has grown with each doubling before: there
+    bursts outlast buckets. A single change does not do so, for it is left out of the short blocks.
+    `pools` (``[T]``) says which series share their bursts, `tells` as how many independent ones
+    each counts there.
+    """
     table, found = quiet(buckets), np.ones(len(pools))
     usual, shares = lengths(buckets), _own(pools, tells)
-    for level, grown in levels:
-        rows = np.arange(len(pools))
+    for level, rows, grown in levels:
         before, growing = np.zeros(len(rows)), np.ones(len(rows), dtype=bool)
         for length in (each for each in LENGTHS if (level, each) in table):
             if length == 2 * usual[-1]:
@@ -184,7 +191,7 @@ def _estimate(
             if not len(rows):
                 break
             mean, deviation, high = table[level, length]
-            excess = allan_of_sums(grown, length, of) / mean
+            excess = allan_of_sums(grown, length, mean, of) / mean
             best = found[rows]
             own = shares[rows]
             if length <= SHORT:
@@ -264,5 +271,5 @@ def _onward(ratio: Floats) -> Floats:
     return np.asarray(growth**1.5)
 
 
-def _levels(block: Block) -> tuple[int, ...]:
+def _merges(block: Block) -> tuple[int, ...]:
     return (2,) if block.kind == "flag" else LEVELS

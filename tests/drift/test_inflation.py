@@ -8,14 +8,14 @@ from msgspec.structs import replace
 from scipy.signal import lfilter
 
 from driftline.drift import Ring, judge
-from driftline.drift.allan import allan, lengths, two_sample
+from driftline.drift.allan import allan, allan_of_sums, lengths, sums, two_sample
 from driftline.drift.detector import trace
 from driftline.drift.inflation import Inflation, ceiling, inflation, inflations
 from driftline.drift.panel import Panel
 from driftline.drift.quiet import GRID, QUIET, quiet, simulate
 from driftline.metadata.reference import Reference
 
-STREAMS, BUCKETS, ROWS, RING = 40, 140, 50, 60
+STREAMS, PART, BUCKETS, ROWS, RING = 1_000, 200, 140, 50, 60
 ALPHA = 1e-3
 
 
@@ -69,14 +69,15 @@ def joint(panel: Panel, reference: Reference, cells: np.ndarray) -> np.ndarray:
 @pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.9, 0.98])
 def test_bursts_without_drift_alarm_no_more_than_promised(fit, rho: float) -> None:
-    """Streams of 140 buckets, looked at every fourth from the twentieth on."""
+    """A thousand streams of 140 buckets, looked at every fourth from the twentieth on."""
     random = np.random.default_rng([5, round(100 * rho)])
-    reference = fit(random.normal(size=(4991, STREAMS)))
-    panel = apart(reference)
-    cells = cells_of(reference, bursty(random, rho, BUCKETS * ROWS, STREAMS))
-    alarmed = np.zeros(STREAMS, dtype=bool)
-    for last in range(20, BUCKETS + 1, 4):
-        alarmed |= joint(panel, reference, cells[:last]) >= -np.log(ALPHA)
+    alarmed = np.zeros((STREAMS // PART, PART), dtype=bool)
+    for each in alarmed:
+        reference = fit(random.normal(size=(4991, PART)))
+        panel = apart(reference)
+        cells = cells_of(reference, bursty(random, rho, BUCKETS * ROWS, PART))
+        for last in range(20, BUCKETS + 1, 4):
+            each |= joint(panel, reference, cells[:last]) >= -np.log(ALPHA)
     promised = 1 - np.exp(-ALPHA * (BUCKETS - 19))
     assert alarmed.mean() <= promised + 3 * np.sqrt(promised * (1 - promised) / STREAMS)
 
@@ -114,6 +115,40 @@ def test_signals_of_one_stream_tell_its_bursts_together(fit) -> None:
     alone = told(apart(reference), ring_of_cells(cells)).members
     assert np.median(together[::3]) < 1.15 < np.median(alone[::3])
     assert together[::3].mean() < alone[::3].mean()
+
+
+def test_a_category_has_the_bursts_of_the_numbers_beside_it(fit) -> None:
+    """Alone it would pay for the caution of one signal, as it did."""
+    factors = []
+    for seed in range(6):
+        random = np.random.default_rng([14, seed])
+        rows = np.column_stack([random.normal(size=(7991, 19)), random.integers(0, 6, 7991)])
+        reference = fit(rows[:4991], ["number"] * 19 + ["category"])
+        cells = cells_of(reference, rows[4991:])
+        position = reference.layout.position["x19"]
+        panels = Panel(reference), apart(reference)
+        factors.append([told(each, ring_of_cells(cells)).members[position] for each in panels])
+    beside, alone = np.median(factors, axis=0)
+    assert beside < 1.15 < alone
+
+
+def test_what_is_rare_is_not_taken_for_bursts(fit) -> None:
+    """A few values out of range an hour, each by itself, and so F is 1; in bursts it is not.
+
+    χ² of single values is always 1, which is more than independent requests give once the largest
+    tenth is left out: F was 2.05.
+    """
+    random = np.random.default_rng(15)
+    reference = fit(random.normal(size=(4991, 6)))
+    panel = apart(reference)
+    out = [reference.layout.position[f"x{at}:out_of_range"] for at in range(6)]
+    panel.main[out] = -1
+    rows = random.uniform(-1, 1, size=(RING * ROWS, 6))
+    for at in range(6):
+        rows[random.choice(len(rows), 1 + 3 * at, replace=False), at] = 9.0
+    assert told(panel, ring_of_cells(cells_of(reference, rows))).members[out].max() < 1.5
+    rows[np.arange(0, len(rows), 400)[:, None] + np.arange(20)] = 9.0
+    assert told(panel, ring_of_cells(cells_of(reference, rows))).members[out].min() > 3
 
 
 def test_one_bursty_signal_among_quiet_ones_is_caught_by_itself(fit) -> None:
@@ -184,9 +219,11 @@ def test_the_two_sample_statistic_averages_one_without_bursts() -> None:
     assert two_sample(first.T, second.T).mean() == pytest.approx(1, abs=0.03)
 
 
-def test_empty_buckets_say_nothing() -> None:
-    cells = np.zeros((1, 30, 2))
+@pytest.mark.parametrize("cells", [np.zeros((1, 30, 2)), np.eye(30)[None, :, :2]])
+def test_empty_buckets_and_single_values_say_nothing(cells) -> None:
+    """They count as what independent requests give."""
     assert allan(cells, 1)[0] == pytest.approx(1)
+    assert allan_of_sums(sums(cells), 1, 0.64)[0] == pytest.approx(0.64)
 
 
 def test_a_longer_ring_can_judge_longer_blocks() -> None:
