@@ -1,10 +1,10 @@
 """Requests a second and latency of `/predict`: batched, unbatched, unwatched, and Flask's floor.
 
-Eight clients (wrk) send one row a request to each of four applications in turn, round by round, so
+Eight clients (wrk) send one row a request to each of four services in turn, round by round, so
 that a slow moment of the machine falls on all of them; ratios are of the same round, and their
 median is told. All are started anew several times: one process is up to a tenth quicker than
-another of the same program, for as long as it lives. Each application has one worker with eight
-threads under gunicorn, and one thread for arithmetic.
+another of the same program, for as long as it lives. With and without the monitor they are one
+process. Each has one worker with eight threads under gunicorn, and one thread for arithmetic.
 
 Run it with ``make bench-serve``; it writes its table into ``docs/performance.md``. Wants ``wrk``.
 """
@@ -25,7 +25,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from benchmarks.document import put
-from benchmarks.serving.apps import VARIANTS
+from benchmarks.serving.apps import APPLICATIONS
 from benchmarks.serving.load import SCRIPT, Measured, Server
 from benchmarks.serving.models import NAMES, rows
 
@@ -38,9 +38,16 @@ HEAD = (
 )
 LABELS = {
     "batched": "driftline, batched",
-    "unbatched": "driftline, unbatched",
     "off": "batched, monitor off",
+    "unbatched": "driftline, unbatched",
     "floor": "bare Flask route",
+}
+# Which application each is, and where.
+VARIANTS = {
+    "batched": ("batched", "/predict"),
+    "off": ("batched", "/off/predict"),
+    "unbatched": ("unbatched", "/predict"),
+    "floor": ("floor", "/predict"),
 }
 Rounds = dict[str, list[Measured]]
 
@@ -65,8 +72,12 @@ def main() -> int:
         on = paired(found, "batched", "off")
         gain = paired(found, "batched", "unbatched")
         good &= gain >= 1.4 and on >= 0.98
-        ratios.append(f"{name} {on:.3f}")
-    lines += ["", f"Requests/s with the monitor on, of those with it off: {', '.join(ratios)}."]
+        ratios.append(f"{name} {on:.3f} ± {error(found, 'batched', 'off'):.3f}")
+    lines += [
+        "",
+        f"Requests/s with the monitor on, of those with it off, in one process: {', '.join(ratios)}"
+        " (median, and the standard error of the mean).",
+    ]
     text = "\n".join(
         [INTRODUCTION, "", *lines, "", *conditions(chosen.starts, chosen.rounds, chosen.seconds)]
     )
@@ -87,14 +98,16 @@ def measured(name: str, starts: int, rounds: int, seconds: int) -> Rounds:
         bodies.write_text("\n".join(texts) + "\n")
         script = folder / "post.lua"
         script.write_text(SCRIPT.format(bodies=bodies))
-        found: Rounds = {variant: [] for variant in VARIANTS}
+        order = list(VARIANTS)
+        found: Rounds = {variant: [] for variant in order}
         for start in range(starts):
             with started(folder, package, texts[0].encode()) as servers:
                 for turn in range(rounds + 1):
                     # Begun by another one each time: what comes first would else always do so.
-                    first = (start + turn) % len(VARIANTS)
-                    for variant in (*VARIANTS[first:], *VARIANTS[:first]):
-                        one = servers[variant].loaded(script, CLIENTS, seconds)
+                    first = (start + turn) % len(order)
+                    for variant in (*order[first:], *order[:first]):
+                        application, path = VARIANTS[variant]
+                        one = servers[application].loaded(script, path, CLIENTS, seconds)
                         if turn:
                             found[variant].append(one)
     return found
@@ -106,11 +119,11 @@ def started(folder: Path, package: Path, body: bytes) -> Iterator[dict[str, Serv
     servers: dict[str, Server] = {}
     with tempfile.TemporaryDirectory(dir=folder) as states, ExitStack() as ending:
         answer = ""
-        for variant in VARIANTS:
-            own = (variant, str(package), str(Path(states) / f"{variant}.db"), answer)
-            servers[variant] = Server(folder, *own, threads=CLIENTS)
-            ending.callback(servers[variant].stop)
-            answer = servers[variant].answer(body).decode()
+        for name in APPLICATIONS:
+            own = (name, str(package), str(Path(states) / f"{name}.db"), answer)
+            servers[name] = Server(folder, *own, threads=CLIENTS)
+            ending.callback(servers[name].stop)
+            answer = servers[name].answer(body).decode()
         yield servers
 
 
@@ -118,6 +131,13 @@ def paired(found: Rounds, one: str, other: str, what: str = "rate") -> float:
     """The median over the rounds of what `one` had, of what the `other` had in the same round."""
     pairs = zip(found[one], found[other], strict=True)
     return statistics.median(getattr(a, what) / getattr(b, what) for a, b in pairs)
+
+
+def error(found: Rounds, one: str, other: str) -> float:
+    """The standard error of the mean ratio of the rates."""
+    pairs = zip(found[one], found[other], strict=True)
+    ratios = [a.rate / b.rate for a, b in pairs]
+    return statistics.stdev(ratios) / len(ratios) ** 0.5 if len(ratios) > 1 else float("inf")
 
 
 def table(name: str, found: Rounds) -> list[str]:

@@ -68,7 +68,8 @@ def batching_of(settings: Settings, loaded: predictor.Predictor) -> Batching | N
         return None
     largest = loaded.largest if isinstance(loaded, predictor.Padded) else max(settings.batch_sizes)
     rows = min(settings.batch_rows or largest, largest)
-    return Batching(rows=rows, seconds=settings.batch_wait_ms / 1000.0)
+    sizes = (*sorted(size for size in settings.batch_sizes if size < rows), rows)
+    return Batching(sizes=sizes, seconds=settings.batch_wait_ms / 1000.0)
 
 
 def plan_of(settings: Settings, package: ModelPackage) -> Plan:

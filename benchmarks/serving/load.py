@@ -43,7 +43,7 @@ class Server:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             port = taken.getsockname()[1]
-        self.address = f"http://127.0.0.1:{port}/predict"
+        self.address = f"http://127.0.0.1:{port}"
         call = ", ".join(json.dumps(word) for word in words)
         command = [sys.executable, "-m", "gunicorn", f"benchmarks.serving.apps:application({call})"]
         command += ["--bind", f"127.0.0.1:{port}", "--worker-class", "gthread", "--timeout", "180"]
@@ -61,7 +61,7 @@ class Server:
         headers = {"Content-Type": "application/json"}
         while True:
             try:
-                asked = urllib.request.Request(self.address, body, headers)
+                asked = urllib.request.Request(f"{self.address}/predict", body, headers)
                 with urllib.request.urlopen(asked, timeout=30) as found:
                     return bytes(found.read())
             except urllib.error.HTTPError:
@@ -72,10 +72,12 @@ class Server:
                     raise RuntimeError(self._log.read().decode(errors="replace")) from None
                 time.sleep(0.3)
 
-    def loaded(self, script: Path, clients: int, seconds: int) -> Measured:
-        """Requests of `clients` at once for `seconds`."""
+    def loaded(self, script: Path, path: str, clients: int, seconds: int) -> Measured:
+        """Requests of `clients` at once to `path` for `seconds`."""
         words = ["wrk", "--latency", "-t1", f"-c{clients}", f"-d{seconds}s", "-s", str(script)]
-        done = subprocess.run([*words, self.address], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [*words, self.address + path], capture_output=True, text=True, check=True
+        )
         if "Non-2xx" in done.stdout:
             raise RuntimeError(done.stdout)
         rate = re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-import uuid
+import time
 from typing import Any
 
 import msgspec
@@ -33,7 +34,18 @@ def watched() -> Watched:
 def begin_request() -> None:
     """Takes the client's request id, if it is a harmless one, or makes one."""
     given = request.headers.get("X-Request-Id", "")
-    REQUEST_ID.set(given if _ID.fullmatch(given) else uuid.uuid4().hex)
+    REQUEST_ID.set(given if _ID.fullmatch(given) else new_request_id())
+
+
+def new_request_id() -> str:
+    """A UUID of version 7 (RFC 9562, 5.7), 32 hexadecimal digits: the time first, then chance.
+
+    Claims wait for labels in an index over these ids. Ids that grow with time touch a few pages of
+    it with each second's requests; ids of chance alone touch one page each.
+    """
+    milliseconds, chance = time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10), "big")
+    version = chance & ~(0xF << 76) & ~(0x3 << 62) | 0x7 << 76 | 0x2 << 62
+    return f"{milliseconds << 80 | version:032x}"
 
 
 def request_id() -> str:

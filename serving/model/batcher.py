@@ -8,11 +8,13 @@ comes alone is called at once, and pays a lock.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .aim import Aim
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -61,14 +63,15 @@ class Batcher(Generic[R]):
 
     Args:
         call: takes arrays by name and a mode; one call at a time.
-        most: rows of a joined call; a request that has more is called as it is.
-        wait: seconds a leader waits for as many requests as there were last time; it never waits
-            where the last request was alone.
+        sizes: rows that a joined call may have, in rising order; a request that has more than the
+            largest is called as it is.
+        wait: seconds a leader waits for as many requests as there were last time, or as many rows
+            as the `Aim` says; it never waits where the last request was alone.
     """
 
-    def __init__(self, call: Call[R], *, most: int, wait: float) -> None:
+    def __init__(self, call: Call[R], *, sizes: Sequence[int], wait: float) -> None:
         self._call = call
-        self._most = most
+        self._aim = Aim(sizes)
         self._wait = wait
         self._lock = threading.Lock()
         self._queue: list[_Ticket[R]] = []
@@ -98,11 +101,13 @@ class Batcher(Generic[R]):
         self._gather()
         with self._lock:
             batch = self._taken()
+        rows = sum(ticket.rows for ticket in batch)
         try:
             self._answer(batch)
         finally:
             with self._lock:
                 self._expected = len(batch) + len(self._queue)
+                self._aim.answered(rows, rows + self._rows if self._expected > 1 else 0)
                 heir = self._queue[0] if self._queue else None
                 self._busy = heir is not None
             if heir is not None:
@@ -125,14 +130,14 @@ class Batcher(Generic[R]):
             self._gate = None
 
     def _enough(self) -> bool:
-        return len(self._queue) >= self._expected or self._rows >= self._most
+        return len(self._queue) >= self._expected or self._rows >= self._aim.rows
 
     def _taken(self) -> list[_Ticket[R]]:
         """The first in the queue, and all that can be joined with it."""
         first, *others = self._queue
         batch, left, rows = [first], [], first.rows
         for ticket in others:
-            if ticket.key == first.key and rows + ticket.rows <= self._most:
+            if ticket.key == first.key and rows + ticket.rows <= self._aim.rows:
                 batch.append(ticket)
                 rows += ticket.rows
             else:

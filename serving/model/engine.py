@@ -23,9 +23,9 @@ from .watched import Watched
 
 
 class Batching(Struct, frozen=True, kw_only=True):
-    """How requests are joined: `rows` at the most, waiting `seconds` for each other."""
+    """How requests are joined: to one of `sizes` rows, waiting `seconds` for each other."""
 
-    rows: int
+    sizes: tuple[int, ...]
     seconds: float
 
 
@@ -52,6 +52,7 @@ class Engine(Watched):
         batching: Batching | None = None,
     ) -> None:
         super().__init__(package, monitor)
+        self.predictor = predictor
         self._most = most
         self.intake = Intake(
             self.metadata,
@@ -68,8 +69,8 @@ class Engine(Watched):
             low_confidence=monitor.plan.thresholds.low_confidence,
         )
         self._answer: Callable[[Arrays, bool], Answered] = self._answering.answer
-        if batching is not None and batching.rows > 1:
-            self._answer = Batcher(self._answer, most=batching.rows, wait=batching.seconds)
+        if batching is not None and batching.sizes[-1] > 1:
+            self._answer = Batcher(self._answer, sizes=batching.sizes, wait=batching.seconds)
 
     def infer(
         self,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hmac
 import re
+import time
+import uuid
 
 import pytest
 import served
 
+from driftline.serving.api.context import new_request_id
 from driftline.serving.api.security import OPEN
 
 TOKEN = "open-sesame-123"
@@ -159,6 +162,20 @@ def test_a_body_beyond_the_limit_is_refused_by_every_route_that_takes_one(guarde
 def test_a_request_id_that_could_do_harm_is_replaced(guarded, given):
     answer = ask(guarded, "GET", "/livez", headers={"X-Request-Id": given})
     assert re.fullmatch(r"[0-9a-f]{32}", answer.headers["X-Request-Id"])
+
+
+def test_request_ids_grow_with_time_and_cannot_be_guessed():
+    """UUIDs of version 7 (RFC 9562): 48 bits of time in milliseconds, 74 of chance."""
+    before = time.time_ns() // 1_000_000
+    made = [uuid.UUID(new_request_id()) for _ in range(2_000)]
+    after = time.time_ns() // 1_000_000
+    assert {(each.version, each.variant) for each in made} == {(7, uuid.RFC_4122)}
+    times = [each.int >> 80 for each in made]
+    assert times == sorted(times)
+    assert before <= times[0] <= times[-1] <= after
+    chance = [each.int & (2**62 - 1) for each in made]
+    assert len(set(chance)) == len(made)
+    assert all(0.4 < sum(each >> bit & 1 for each in chance) / len(made) < 0.6 for bit in range(62))
 
 
 def test_a_model_that_breaks_tells_its_clients_nothing(guarded):

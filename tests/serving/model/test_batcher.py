@@ -11,6 +11,8 @@ import pytest
 
 from driftline.serving.model.batcher import Batcher
 
+SIZES = (1, 2, 4, 8, 16)
+
 
 class Rows:
     """Doubled rows."""
@@ -53,7 +55,7 @@ def ask(batcher, value: float, rows: int = 1, width: int = 3, mode=None) -> np.n
 @pytest.mark.parametrize("wait", [0.0, 0.002])
 def test_each_caller_gets_its_own_rows_in_far_fewer_calls(wait):
     model = Model()
-    batcher = Batcher(model, most=16, wait=wait)
+    batcher = Batcher(model, sizes=SIZES, wait=wait)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: ask(batcher, n, rows=1 + n % 3), range(400)))
     assert sum(model.calls) == sum(1 + n % 3 for n in range(400))
@@ -62,7 +64,7 @@ def test_each_caller_gets_its_own_rows_in_far_fewer_calls(wait):
 
 
 def test_an_error_is_told_to_its_own_caller_only():
-    batcher = Batcher(Model(), most=16, wait=0.002)
+    batcher = Batcher(Model(), sizes=SIZES, wait=0.002)
 
     def one(n: int) -> str:
         try:
@@ -79,7 +81,7 @@ def test_an_error_is_told_to_its_own_caller_only():
 
 def test_only_the_same_shapes_and_modes_are_joined_and_all_are_answered():
     model = Model()
-    batcher = Batcher(model, most=16, wait=0.001)
+    batcher = Batcher(model, sizes=SIZES, wait=0.001)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: ask(batcher, n, width=1 + n % 2, mode=n % 3), range(200)))
     assert sum(model.calls) == 200
@@ -87,12 +89,12 @@ def test_only_the_same_shapes_and_modes_are_joined_and_all_are_answered():
 
 def test_a_request_larger_than_a_batch_is_called_as_it_is():
     model = Model()
-    ask(Batcher(model, most=4, wait=0.0), 1, rows=9)
+    ask(Batcher(model, sizes=(1, 2, 4), wait=0.0), 1, rows=9)
     assert model.calls == [9]
 
 
 def test_one_that_comes_alone_never_waits():
-    batcher = Batcher(Model(0.0), most=16, wait=5.0)
+    batcher = Batcher(Model(0.0), sizes=SIZES, wait=5.0)
     began = time.monotonic()
     for n in range(20):
         ask(batcher, n)
@@ -101,7 +103,7 @@ def test_one_that_comes_alone_never_waits():
 
 def test_a_leader_waits_no_longer_than_it_may_for_clients_that_went_away():
     model = Model()
-    batcher = Batcher(model, most=16, wait=0.05)
+    batcher = Batcher(model, sizes=SIZES, wait=0.05)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: ask(batcher, n), range(40)))
     began = time.monotonic()
@@ -120,7 +122,7 @@ def test_a_call_that_is_broken_off_leaves_nobody_waiting():
             return Rows(arrays["x"])
         raise SystemExit(1)
 
-    batcher = Batcher(call, most=16, wait=0.0)
+    batcher = Batcher(call, sizes=SIZES, wait=0.0)
 
     def one(n: int) -> str:
         try:
