@@ -11,8 +11,10 @@ own threads use of the processor, as a share of the time by the clock. The last 
 though most of it runs while the training waits, and is booked to the half of the time in which the
 monitor is on.
 
-The *ratio* of whole steps: each block's mean step with the monitor over the median step of the
-blocks without it just before and after, the median of these, and its 95 % interval (bootstrap).
+The *ratio* of whole steps: each block's mean step with the monitor over that of the block without
+it just after, the median of these, and its 95 % interval (bootstrap). Both are means of as many
+steps, so that without a difference it is as often above 1 as under it. (Over the median step of
+the blocks around, which it was, one slow step weighs on one side only: the control came to 1.01.)
 
 The monitor's free points are taken before the first block. Console, journal and TensorBoard files
 are on, as they are by default.
@@ -184,8 +186,8 @@ def judged(blocks: list[Block], threads: float) -> dict[str, Any]:
         "callbacks": own / len(watched),
         "deep": longer / len(watched),
         "threads": threads,
-        "ratio": middle(blocks, beside, DEPTHS),
-        "control": middle(blocks, beside, (CONTROL,)),
+        "ratio": middle(blocks, DEPTHS, 1),
+        "control": middle(blocks, (CONTROL,), 2),
         "points_every": len(watched) / max(points, 1),
         "deep_every": len(watched) / max(len(deep), 1),
     }
@@ -200,14 +202,14 @@ def around(blocks: list[Block], at: int) -> float:
     return statistics.median(seconds for place in places for _, seconds, _ in blocks[place])
 
 
-def middle(
-    blocks: list[Block], beside: list[float], kinds: tuple[str, ...]
-) -> tuple[float, float, float]:
-    """The median ratio of such blocks to those around them, and its 95 % interval."""
+def middle(blocks: list[Block], kinds: tuple[str, ...], after: int) -> tuple[float, float, float]:
+    """The median ratio of such blocks to the one so many blocks later, which is without the
+    monitor, and its 95 % interval."""
     ratios = [
-        statistics.fmean(seconds for _, seconds, _ in block) / plain
-        for block, plain in zip(blocks, beside, strict=True)
-        if block and block[0][0] in kinds
+        statistics.fmean(seconds for _, seconds, _ in block)
+        / statistics.fmean(seconds for _, seconds, _ in later)
+        for block, later in zip(blocks, blocks[after:], strict=False)
+        if block and block[0][0] in kinds and later
     ]
     random = Random(1)
     again = [statistics.median(random.choices(ratios, k=len(ratios))) for _ in range(999)]
@@ -242,7 +244,7 @@ HEAD = (
     f"share of the step (batch {BATCH}, one thread for operators). Blocks of {BLOCK} steps with "
     f"and without it take turns in one training for {SECONDS:.0f} s. Added is the time in its "
     "callbacks, how much longer steps take whose gradients are looked at, and all that its threads "
-    "use of the processor. The ratio is that of whole steps to those around them without the "
+    "use of the processor. The ratio is that of whole steps to those just after them without the "
     "monitor, with its 95 % interval; the control is the same ratio of steps without the monitor, "
     "and shows what this machine can tell.",
     "",

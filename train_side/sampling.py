@@ -15,7 +15,7 @@ FREE_LIGHT, FREE_DEEP, FIRST_DEEP, APART = 100, 5, 2, 10
 LONGEST = 2.5
 # Of the budget. The threads that write are charged to the light steps, whose points they write; the
 # rest is for what each step costs, looked at or not.
-LIGHT, DEEP = 0.3, 0.15
+LIGHT, DEEP = 0.25, 0.15
 SEVERAL_RANKS = 50
 WIDEST = 10_000
 
