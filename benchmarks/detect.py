@@ -1,8 +1,8 @@
 """How soon drift is seen, and how often stable traffic is called drift: ``make bench-detect``.
 
 Runs the sections of `detection` and writes ``docs/detection.md`` with its pictures. All chance is
-seeded. Results are kept in ``build/detection.json`` as they come: a section can run by itself
-and the page still shows the others.
+seeded. Each section's results are kept in ``build/detection.json``: one can run by itself, and the
+page still shows the others.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = given.only or list(SECTIONS)
     work = {name: SECTIONS[name].tasks(scale) for name in SECTIONS if name in chosen}
     for name, found, whole in _run(work, given.processes):
-        kept[name] = {"scale": scale.name, "found": found, "code": code}
-        given.results.parent.mkdir(parents=True, exist_ok=True)
-        given.results.write_text(json.dumps(kept))
         if whole:
+            kept[name] = {"scale": scale.name, "found": found, "code": code}
+            given.results.parent.mkdir(parents=True, exist_ok=True)
+            given.results.write_text(json.dumps(kept))
             document.write(kept, given.docs)
             print(f"{name}: {(time.monotonic() - began) / 60:.1f} minutes", flush=True)
     print(f"{given.docs / 'detection.md'} after {(time.monotonic() - began) / 60:.1f} minutes")

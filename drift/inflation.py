@@ -97,6 +97,7 @@ def inflation(panel: Panel, ring: Ring, assumed: Inflation) -> Inflation:
     # Flags are mostly quiet, and would hide what the values of their columns do.
     pools = 2 * panel.pools + panel.flags
     found = _estimate(_levels(panel, flat), pools, panel.tells, len(flat))
+    found = _lifted(found, pools, panel.tells)
     follows = panel.main >= 0
     found[follows] = np.maximum(found[follows], found[panel.main[follows]])
     members = panel.members(stepped(found))

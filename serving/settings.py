@@ -63,7 +63,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     - `max_body`, `max_instances`: bytes and rows that one request may have.
     - `max_pixels`: pixels that the images of a request may have together, before resizing.
     - `batch_sizes`: the batch sizes that are warmed up; batches are padded to the next one.
-    - `batch_rows`: rows of requests that are joined; None is the largest warmed size, 1 joins none.
+    - `batch_rows`: rows of requests that are joined at the most; None is the largest warmed size, 1
+      joins none. How many it is best to join is learnt under load.
     - `batch_wait_ms`: milliseconds for which a request waits for others, where there were others.
     - `log_level`: of the program's own log lines.
     """

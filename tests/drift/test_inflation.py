@@ -162,6 +162,25 @@ def test_one_bursty_signal_among_quiet_ones_is_caught_by_itself(fit) -> None:
     assert np.delete(factor[::3], 3).max() < 3
 
 
+def test_signals_that_vary_together_have_nearly_one_f(fit) -> None:
+    """A common mode in bursts (ρ = 0.98): estimates differ by chance, up to a hundredfold, and the
+    least of them would decide. What moves all alike is then not taken for ten changes apart."""
+    random = np.random.default_rng(16)
+
+    def rows(scene: np.ndarray) -> np.ndarray:
+        return 0.8 * scene + 0.6 * random.normal(size=(len(scene), 10))
+
+    reference = fit(rows(random.normal(size=(2_000, 1))))
+    panel = Panel(reference)
+    (many,) = panel.together
+    for _ in range(6):
+        cells = cells_of(reference, rows(bursty(random, 0.98, RING * ROWS, 1)))
+        factor = told(panel, ring_of_cells(cells)).members[many.where]
+        assert np.quantile(factor, 0.75) < 1.5 * factor.min()
+        x = many.whitened(np.ones(10), factor)
+        assert (x**2).max() > 0.8 * (x**2).sum()
+
+
 def test_few_buckets_leave_the_setting_and_the_sentence_says_so(normal, ring) -> None:
     random = np.random.default_rng(10)
     few = judge(normal, ring(normal, list(random.normal(size=(19, 50, 4)))))
