@@ -102,7 +102,7 @@ def measure(name: str, mode: str) -> dict[str, Any]:
 
 
 def turning(monitor: Any) -> Any:
-    """A callback that lets the monitor see every third block only, and times each step."""
+    """A callback that lets the monitor see every second block only, and times each step."""
     from mindspore.train.callback import Callback
 
     class Turns(Callback):

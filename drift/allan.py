@@ -49,10 +49,10 @@ def sums(cells: Floats) -> Floats:
     return grown
 
 
-def around(cells: Floats) -> Floats:
+def around(cells: Floats, usual: float = 1.0) -> Floats:
     """The same for each bucket against all others, ``[T]`` of ``[T, B, k]``."""
     first = np.moveaxis(cells, 2, 0)
-    return trimmed(two_sample(first, first.sum(axis=2, keepdims=True) - first), 1.0)
+    return trimmed(two_sample(first, first.sum(axis=2, keepdims=True) - first), usual)
 
 
 def two_sample(first: Floats, second: Floats) -> Floats:
@@ -70,6 +70,8 @@ def two_sample(first: Floats, second: Floats) -> Floats:
     # each cell in use beyond the first.
     over = n * m * (used - 1)
     found = (total * square - n * n) * (total - 1) / np.where(over > 0, over, 1.0)
+    # Proportional counts, as of a replay, come out a rounding error below 0.
+    found = np.maximum(found, 0.0)
     return np.where((over > 0) & (total - both.max(axis=0) >= LEAST), found, np.nan)
 
 

@@ -37,6 +37,7 @@ STEP = 1.1
 DAY = 24
 # Of 24 hours of independent requests F is told as 1.2 or less.
 SURELY = 1.5
+TINY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +97,13 @@ def inflation(panel: Panel, ring: Ring, assumed: Inflation) -> Inflation:
     flat = ring.cells.astype(np.float64)
     # Flags are mostly quiet, and would hide what the values of their columns do.
     pools = 2 * panel.pools + panel.flags
-    found = _estimate(_levels(panel, flat), pools, panel.tells, len(flat))
-    found = _lifted(found, pools, panel.tells)
+    levels = list(_levels(panel, flat))
+    busy = levels[0][1] if levels else np.zeros(0, dtype=np.int64)
+    # What has no values tells nothing, and makes no crowd.
+    tells = np.zeros(panel.signals)
+    tells[busy] = panel.tells[busy]
+    found = _estimate(levels, pools, tells, len(flat))
+    found[busy] = _lifted(found[busy], pools[busy], tells[busy])
     follows = panel.main >= 0
     found[follows] = np.maximum(found[follows], found[panel.main[follows]])
     members = panel.members(stepped(found))
@@ -139,9 +145,9 @@ def ceiling(panel: Panel, slow: Ring | None) -> Floats:
     for block in panel.blocks:
         counts = block.gather(flat)
         rows = counts.sum(axis=2).mean(axis=1)
-        for level in _merges(block):
+        for level in _levels_of(block):
             mean, _, high = table[level, 0]
-            spread = around(block.merged(counts, level)) / mean
+            spread = around(block.merged(counts, level), mean) / mean
             with np.errstate(divide="ignore"):
                 limit = rows / np.maximum(spread - 1, 0)
             limit = np.where(spread > high, limit, np.inf)
@@ -160,7 +166,7 @@ def _levels(panel: Panel, flat: Floats) -> Iterable[tuple[int, Ints, Floats]]:
         parts = [
             (block.where[rows], sums(block.merged(each, level)[rows]))
             for block, each, rows in zip(panel.blocks, counts, busy, strict=True)
-            if level in _merges(block)
+            if level in _levels_of(block)
         ]
         if parts:
             which, grown = zip(*parts, strict=True)
@@ -206,7 +212,7 @@ def _estimate(
                 growing &= sure & (excess > GROWING * before)
             if length >= usual[-1] > 1:
                 best = np.where(sure, np.maximum(best, excess * _onward(excess / before)), best)
-            found[rows], before = best, excess
+            found[rows], before = best, np.maximum(excess, TINY)
     return found
 
 
@@ -272,5 +278,5 @@ def _onward(ratio: Floats) -> Floats:
     return np.asarray(growth**1.5)
 
 
-def _merges(block: Block) -> tuple[int, ...]:
+def _levels_of(block: Block) -> tuple[int, ...]:
     return (2,) if block.kind == "flag" else LEVELS

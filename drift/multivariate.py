@@ -44,7 +44,6 @@ class Together:
         self.directions, self.rows = len(each.whitening), each.rows
         # The largest of K variances is estimated too small by more than their mean.
         self.spread = 1 / (1 - np.sqrt(self.directions / self.rows))
-        self._tells = each.independent / len(self.where)
         self._taus = LENGTHS / self.directions
         self._whitening = np.array(each.whitening)
         block = block_of("continuous", signals, layout.offsets, layout.total, self.where.tolist())
@@ -65,11 +64,9 @@ class Together:
         """Sums in each direction, ``[..., K]``.
 
         What a signal's F (``[J]``) has beyond the least of them scales it down: so each adds no
-        more to the variance than the one whose requests are most independent. As far as they vary
-        together it does not: they come in the same bursts, their F differ by chance, and what moves
-        all of them alike would show as if it moved them apart.
+        more to the variance than the one whose requests are most independent.
         """
-        relative = (inflation / inflation.min()) ** (self._tells / 2)
+        relative = np.sqrt(inflation / inflation.min())
         return np.asarray((sums / relative) @ self._whitening.T)
 
     def log_e(self, flat: Floats, inflation: Floats, factor: Floats) -> tuple[Floats, Floats]:

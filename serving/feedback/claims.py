@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,13 @@ from driftline.metadata.errors import InputError
 from driftline.metadata.extract import Classification, Regression
 from driftline.metadata.schema import ModelMetadata
 
-from ..hooks.columns import Columns, named
-from ..hooks.seen import Seen
+from ..named import named
 from .joining import Claim
+
+if TYPE_CHECKING:
+    # At run time they import this.
+    from ..hooks.columns import Columns
+    from ..hooks.seen import Seen
 
 # A request's id, and the output of it that is judged.
 Output = tuple[str, NDArray[Any]]
@@ -55,7 +59,7 @@ class Claims:
     def read(
         self, requests: Iterable[Seen], caught: Callable[[str, Exception], None]
     ) -> dict[str, list[Claim]]:
-        """The claim of each row by request id, of the requests that have an id and an answer.
+        """The claim of each row by request id, of the requests that have an id and were answered.
 
         Those that are alike are read together. `caught` is told of outputs that are none of this
         model's; the others are read all the same.
@@ -64,7 +68,7 @@ class Claims:
         only = len(self._outputs) == 1
         for seen in requests if self._task is not None else ():
             outputs, request_id = seen.outputs, seen.request_id
-            if outputs is None or not request_id:
+            if outputs is None or not request_id or seen.failed:
                 continue
             if not only or type(outputs) is not np.ndarray:
                 try:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from driftline.metadata.errors import InputError, MetadataError
 from driftline.metadata.extract import EXTRACTORS
 from driftline.metadata.extract.extractor import Extractor, Glancing
-from driftline.metadata.schema import ModelMetadata, TensorSpec
+from driftline.metadata.schema import ModelMetadata
 from driftline.metadata.signals import Floats, Group
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -96,22 +96,3 @@ def _beside(group: Group, makers: list[tuple[str, Extract]], arrays: Arrays) -> 
     if len({len(each) for each in found}) > 1:
         raise InputError(group, "its arrays have different numbers of rows")
     return np.concatenate(found, axis=1)
-
-
-def named(value: Any, specs: tuple[str, ...] | tuple[TensorSpec, ...]) -> dict[str, NDArray[Any]]:
-    """Arrays by name, of one array, a list or tuple in order, or a mapping.
-
-    Raises:
-        InputError: their number or names are others than those of `specs`.
-    """
-    names = [each if isinstance(each, str) else each.name for each in specs]
-    if isinstance(value, Mapping):
-        for name in value:
-            if name not in names:
-                raise InputError(str(name), f"is not one of {', '.join(names)}")
-        return {str(name): np.asarray(array) for name, array in value.items()}
-    if isinstance(value, tuple) or (len(names) > 1 and isinstance(value, list)):
-        if len(value) != len(names):
-            raise InputError("", f"{len(names)} arrays expected, got {len(value)}")
-        return {name: np.asarray(array) for name, array in zip(names, value, strict=True)}
-    return {names[0]: np.asarray(value)}

@@ -228,11 +228,11 @@ class Session:
 
     def _count(self, requests: list[Seen]) -> None:
         began = time.perf_counter()
+        self.memory.remember(self.plan.claims.read(requests, self._fence.caught))
         counts, counters = self.tally.count(requests)
         spent = self.plan.series.counter("monitor_seconds")
         counters[spent] = time.perf_counter() - began
         self.courier.add(counts, counters)
-        self.memory.remember(self.plan.claims.read(requests, self._fence.caught))
 
     def _evaluate(self) -> None:
         began, used = time.monotonic(), time.thread_time()

@@ -15,9 +15,10 @@ from driftline.metadata.schema import ModelMetadata, TensorSpec
 from driftline.metadata.signals import Floats, Group
 
 from ..metrics.histogram import CONFIDENCE, INFERENCE
+from ..named import named
 from ..series import SLOW_BUCKET, Series
 from ..service_signals import SERVICE, confidence_matrix, requests_matrix
-from .columns import Columns, named
+from .columns import Columns
 from .seen import Seen
 
 Arrays = dict[str, NDArray[Any]]

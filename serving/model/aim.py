@@ -14,15 +14,16 @@ from collections.abc import Callable, Sequence
 TRIAL_SECONDS = 0.25
 # Between two trials lie so many stretches as long as one, at first and at the most.
 SOON, SELDOM = 2, 64
-# What counts as quicker; less is the machine's own unrest.
-BETTER = 1.03
+# What counts as quicker, and how often in a row it has to be; less is the machine's own unrest.
+BETTER, WINS = 1.03, 2
+# Of a service that has nothing to do for more of the time, requests answered say how many came.
+IDLE = 1 / 3
 
 
 class Aim:
     """Climbs along the sizes of a batch, by rows answered a second. Not safe for several threads.
 
-    Only time is counted in which there were always several requests at once: what answers those
-    that come one by one is how often they come.
+    Only stretches count in which there were several requests at once and hardly ever none.
 
     Args:
         sizes: that a batch may have, in rising order; it begins with the largest.
@@ -34,16 +35,21 @@ class Aim:
     ) -> None:
         self._sizes = tuple(sizes)
         self._clock = clock
-        self._best = self._sizes[-1]
+        self._best = self._tried = self._sizes[-1]
         self.rows = self._best
         self._rate = 0.0
-        self._pause, self._stretches, self._down = SOON, 0, True
+        self._pause, self._stretches, self._wins, self._down = SOON, 0, 0, True
         self._ended: float | None = None
-        self._rows, self._seconds, self._crowd = 0, 0.0, 0
+        self._clear()
 
-    def answered(self, rows: int, crowd: int) -> None:
+    def arrived(self) -> None:
+        """Notes a request that came when there was no other."""
+        if self._ended is not None:
+            self._idle += self._clock() - self._ended
+
+    def answered(self, rows: int, crowd: int, single: int = 1) -> None:
         """Notes a call of so many rows, when there were `crowd` rows in it or waiting for the next;
-        0 where its request was the only one."""
+        0 where its request was the only one. `single` are the rows of one request."""
         now, before = self._clock(), self._ended
         self._ended = now if crowd else None
         if before is None or self._ended is None:
@@ -51,32 +57,48 @@ class Aim:
         self._rows += rows
         self._seconds += now - before
         self._crowd = max(self._crowd, crowd)
+        self._single = max(self._single, single)
         if self._seconds >= TRIAL_SECONDS:
-            self._decide(self._rows / self._seconds, self._crowd)
-            self._rows, self._seconds, self._crowd = 0, 0.0, 0
+            self._decide()
+            self._clear()
 
-    def _decide(self, rate: float, crowd: int) -> None:
-        """After a stretch with that many rows a second."""
-        self._stretches += 1
-        if self.rows != self._best:
-            if rate > BETTER * self._rate:
-                self._best, self._rate, self._pause = self.rows, rate, SOON
-            else:
-                self._pause = min(2 * self._pause, SELDOM)
+    def _clear(self) -> None:
+        self._rows, self._seconds, self._idle, self._crowd, self._single = 0, 0.0, 0.0, 0, 1
+
+    def _decide(self) -> None:
+        """At the end of a stretch."""
+        trial, self._stretches = self.rows != self._best, self._stretches + 1
+        if self._idle > IDLE * self._seconds:
             self.rows, self._stretches = self._best, 0
             return
+        rate = self._rows / self._seconds
+        if trial:
+            self._judge(rate)
+            return
         self._rate = rate
-        if self._stretches >= self._pause:
-            self.rows = self._next(crowd)
-            self._stretches = 0
+        if self._stretches >= (1 if self._wins else self._pause):
+            if not self._wins:
+                self._tried = self._next()
+            self.rows, self._stretches = self._tried, 0
 
-    def _next(self, crowd: int) -> int:
+    def _judge(self, rate: float) -> None:
+        """Of a trial: what wins again, after the best was seen once more, is the best."""
+        self._wins = self._wins + 1 if rate > BETTER * self._rate else 0
+        if not self._wins:
+            self._pause = min(2 * self._pause, SELDOM)
+        elif self._wins == WINS:
+            self._best, self._rate, self._pause, self._wins = self.rows, rate, SOON, 0
+        self.rows, self._stretches = self._best, 0
+
+    def _next(self) -> int:
         """The size to be tried: the one below and the one above, in turn.
 
-        Above what there is at once all sizes are the same.
+        Above what there is at once all sizes are the same, and so are those under one request.
         """
-        below = [each for each in self._sizes if each < min(self._best, crowd)]
-        above = [each for each in self._sizes if each > self._best and self._best < crowd]
+        least, most = self._single, self._crowd
+        below = [each for each in self._sizes if least <= each < min(self._best, most)]
+        above = [each for each in self._sizes if each > self._best and each >= 2 * least]
+        above = above if self._best < most else []
         self._down = not self._down if below and above else bool(below)
         if self._down:
             return below[-1]

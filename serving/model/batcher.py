@@ -87,6 +87,8 @@ class Batcher(Generic[R]):
             self._queue.append(ticket)
             self._rows += ticket.rows
             leads, self._busy = not self._busy, True
+            if leads:
+                self._aim.arrived()
             if self._gate is not None and self._enough():
                 self._gate.release()
                 self._gate = None
@@ -107,7 +109,8 @@ class Batcher(Generic[R]):
         finally:
             with self._lock:
                 self._expected = len(batch) + len(self._queue)
-                self._aim.answered(rows, rows + self._rows if self._expected > 1 else 0)
+                crowd = rows + self._rows if self._expected > 1 else 0
+                self._aim.answered(rows, crowd, batch[0].rows)
                 heir = self._queue[0] if self._queue else None
                 self._busy = heir is not None
             if heir is not None:
@@ -130,7 +133,11 @@ class Batcher(Generic[R]):
             self._gate = None
 
     def _enough(self) -> bool:
-        return len(self._queue) >= self._expected or self._rows >= self._aim.rows
+        """Whether those who wait are as many as are to be expected, or as can be joined."""
+        if len(self._queue) >= self._expected or self._rows >= self._aim.rows:
+            return True
+        key = self._queue[0].key
+        return any(ticket.key != key for ticket in self._queue)
 
     def _taken(self) -> list[_Ticket[R]]:
         """The first in the queue, and all that can be joined with it."""

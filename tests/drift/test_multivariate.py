@@ -82,7 +82,7 @@ def test_evidence_is_the_quotient_of_normal_densities(fit) -> None:
     found, rows = each.log_e(flat, np.array([1.0, 1.0, 2.0, 1.0]), factor)
     assert rows.tolist() == [ROWS * (at + 1) for at in range(8)]
     sums, _ = each.sums(flat)
-    relative = np.array([1.0, 1.0, 2.0, 1.0]) ** (each.reference.independent / len(each.where) / 2)
+    relative = np.sqrt(np.array([1.0, 1.0, 2.0, 1.0]))
     for at in range(8):
         x = np.array(each.reference.whitening) @ (sums[at] / relative) / rows[at]
         v = factor / rows[at] + 1 / 3_000

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import msgspec
 import numpy as np
 import pytest
@@ -61,6 +64,8 @@ def test_of_several_targets_nothing_is_claimed():
 
 def test_only_requests_with_an_id_and_an_answer_claim_anything():
     requests = [seen("", np.zeros((1, 3))), seen("refused", None), seen("r", np.eye(3)[:1])]
+    requests.append(seen("failed after it had an answer", np.eye(3)[:1]))
+    requests[-1].failed = True
     assert claims_of("image").read(requests, unexpected) == {"r": ["a"]}
 
 
@@ -102,3 +107,9 @@ def test_rows_and_values_that_do_not_tally_are_kept_apart():
     found = claims_of("regression").read(requests, lambda place, error: caught.append(str(error)))
     assert found == {"one": [0.0]}
     assert caught == ["price: 2 values for 1 rows"]
+
+
+def test_the_file_is_imported_by_itself():
+    """The hooks import it, and it only their types; once it was a cycle."""
+    words = [sys.executable, "-c", "import driftline.serving.feedback.claims"]
+    assert subprocess.run(words, timeout=60).returncode == 0

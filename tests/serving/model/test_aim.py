@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 
+import numpy as np
 import pytest
 
+from driftline.serving.model import aim
 from driftline.serving.model.aim import SELDOM, TRIAL_SECONDS, Aim
 
 SIZES = (1, 2, 4, 8, 16)
@@ -80,10 +83,54 @@ def test_requests_that_come_one_by_one_say_nothing():
         assert service.aim.rows == 16
 
 
+def test_bursts_with_nothing_between_say_nothing():
+    """Eight requests at once every two seconds: a small size, whose last call is of one request and
+    so has no gap after it, would seem the quickest by far."""
+    service = Service(lambda rows: 1000.0)
+    for _ in range(1_000):
+        service.now += 2.0
+        service.aim.arrived()
+        left = 8
+        while left:
+            rows = min(service.aim.rows, left)
+            left -= rows
+            service.now += 0.003
+            service.aim.answered(rows, rows + left if rows + left > 1 else 0)
+        assert service.aim.rows == 16
+
+
+def test_requests_of_several_rows_are_joined_again_after_none_were():
+    """Sizes under those of one request are all alike; the next that differs holds two."""
+    service = Service(lambda rows: 1000.0)
+    service.aim.rows = service.aim._best = 1
+    for _ in range(40_000):
+        rows = 5 * max(service.aim.rows // 5, 1)
+        service.now += rows / (2000.0 if rows > 5 else 1000.0)
+        service.aim.answered(rows, 40, 5)
+    assert service.aim._best == 16
+
+
+def test_one_lucky_stretch_is_not_enough(monkeypatch):
+    """Where noise is as large as what counts as quicker, a win has to come twice in a row."""
+
+    def moves() -> int:
+        noise = np.random.default_rng(1).normal(1, 0.03, 40_000)
+        service = Service(lambda rows: 1000.0 * noise[int(service.now / TRIAL_SECONDS)])
+        bests = []
+        for _ in range(2_000):
+            service.serve(1)
+            bests.append(service.aim._best)
+        return sum(a != b for a, b in pairwise(bests))
+
+    twice = moves()
+    monkeypatch.setattr(aim, "WINS", 1)
+    assert 3 * twice < moves()
+
+
 def test_one_size_is_the_only_one():
     now = [0.0]
-    aim = Aim((8,), lambda: now[0])
+    only = Aim((8,), lambda: now[0])
     for _ in range(1000):
         now[0] += 0.01
-        aim.answered(8, 16)
-    assert aim.rows == 8
+        only.answered(8, 16)
+    assert only.rows == 8

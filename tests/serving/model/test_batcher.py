@@ -101,6 +101,16 @@ def test_one_that_comes_alone_never_waits():
     assert time.monotonic() - began < 1.0
 
 
+def test_nobody_waits_for_those_who_cannot_be_joined():
+    """Two clients whose requests differ in shape; each would wait 50 ms for the other."""
+    batcher = Batcher(Model(0.0), sizes=SIZES, wait=0.05)
+    began = time.monotonic()
+    with ThreadPoolExecutor(2) as pool:
+        for width in (1, 2):
+            pool.submit(lambda width=width: [ask(batcher, n, width=width) for n in range(100)])
+    assert time.monotonic() - began < 4.0
+
+
 def test_a_leader_waits_no_longer_than_it_may_for_clients_that_went_away():
     model = Model()
     batcher = Batcher(model, sizes=SIZES, wait=0.05)
