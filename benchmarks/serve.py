@@ -76,8 +76,8 @@ def main() -> int:
     lines += [
         "",
         f"Requests/s with the monitor on, of those with it off, in one process: {', '.join(ratios)}"
-        " (median, and the standard error of the mean; the judge, which may use 0.5 % of a core, goes"
-        " on in both).",
+        " (median, and the standard error of the mean; the judge, which may use 0.5 % of a core,"
+        " goes on in both).",
     ]
     text = "\n".join(
         [INTRODUCTION, "", *lines, "", *conditions(chosen.starts, chosen.rounds, chosen.seconds)]
