@@ -4,8 +4,8 @@
 JSON and answers always the same, without a model. Beside ``batched``, in the same process and with
 the same model, lies the service without its monitor, under ``/off``: no hooks, no warnings, no
 counting. One process is up to a tenth quicker than another of the same program, and what the
-monitor costs is less. The judge of the watched one goes on meanwhile: its half per cent of a core is
-in both.
+monitor costs is less. The judge of the watched one goes on meanwhile: its half per cent of a core
+is in both.
 """
 
 from __future__ import annotations
