@@ -63,7 +63,9 @@ class Aim:
             self._clear()
 
     def _clear(self) -> None:
-        self._rows, self._seconds, self._idle, self._crowd, self._single = 0, 0.0, 0.0, 0, 1
+        self._rows, self._seconds, self._idle = 0, 0.0, 0.0
+        self._crowd: int = 0
+        self._single: int = 1
 
     def _decide(self) -> None:
         """At the end of a stretch."""
