@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 # Long enough for some dozens of calls, short enough that a poor trial costs nobody much.
 TRIAL_SECONDS = 0.25
@@ -18,6 +19,18 @@ SOON, SELDOM = 2, 64
 BETTER, WINS = 1.03, 2
 # Of a service that has nothing to do for more of the time, requests answered say how many came.
 IDLE = 1 / 3
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """What was seen in some time: rows answered, the seconds with no request, and the most rows
+    that were there at once and that one request had."""
+
+    rows: int = 0
+    seconds: float = 0.0
+    idle: float = 0.0
+    crowd: int = 0
+    single: int = 1
 
 
 class Aim:
@@ -40,12 +53,12 @@ class Aim:
         self._rate = 0.0
         self._pause, self._stretches, self._wins, self._down = SOON, 0, 0, True
         self._ended: float | None = None
-        self._clear()
+        self._seen = _Stretch()
 
     def arrived(self) -> None:
         """Notes a request that came when there was no other."""
         if self._ended is not None:
-            self._idle += self._clock() - self._ended
+            self._seen.idle += self._clock() - self._ended
 
     def answered(self, rows: int, crowd: int, single: int = 1) -> None:
         """Notes a call of so many rows, when there were `crowd` rows in it or waiting for the next;
@@ -54,33 +67,29 @@ class Aim:
         self._ended = now if crowd else None
         if before is None or self._ended is None:
             return
-        self._rows += rows
-        self._seconds += now - before
-        self._crowd = max(self._crowd, crowd)
-        self._single = max(self._single, single)
-        if self._seconds >= TRIAL_SECONDS:
-            self._decide()
-            self._clear()
+        seen = self._seen
+        seen.rows += rows
+        seen.seconds += now - before
+        seen.crowd = max(seen.crowd, crowd)
+        seen.single = max(seen.single, single)
+        if seen.seconds >= TRIAL_SECONDS:
+            self._decide(seen)
+            self._seen = _Stretch()
 
-    def _clear(self) -> None:
-        self._rows, self._seconds, self._idle = 0, 0.0, 0.0
-        self._crowd: int = 0
-        self._single: int = 1
-
-    def _decide(self) -> None:
+    def _decide(self, seen: _Stretch) -> None:
         """At the end of a stretch."""
         trial, self._stretches = self.rows != self._best, self._stretches + 1
-        if self._idle > IDLE * self._seconds:
+        if seen.idle > IDLE * seen.seconds:
             self.rows, self._stretches = self._best, 0
             return
-        rate = self._rows / self._seconds
+        rate = seen.rows / seen.seconds
         if trial:
             self._judge(rate)
             return
         self._rate = rate
         if self._stretches >= (1 if self._wins else self._pause):
             if not self._wins:
-                self._tried = self._next()
+                self._tried = self._next(seen.single, seen.crowd)
             self.rows, self._stretches = self._tried, 0
 
     def _judge(self, rate: float) -> None:
@@ -92,12 +101,12 @@ class Aim:
             self._best, self._rate, self._pause, self._wins = self.rows, rate, SOON, 0
         self.rows, self._stretches = self._best, 0
 
-    def _next(self) -> int:
+    def _next(self, least: int, most: int) -> int:
         """The size to be tried: the one below and the one above, in turn.
 
-        Above what there is at once all sizes are the same, and so are those under one request.
+        Above the rows there were at once (`most`) all sizes are the same, and so are those under
+        the rows of one request (`least`).
         """
-        least, most = self._single, self._crowd
         below = [each for each in self._sizes if least <= each < min(self._best, most)]
         above = [each for each in self._sizes if each > self._best and each >= 2 * least]
         above = above if self._best < most else []
