@@ -11,21 +11,25 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftline.metadata.signals import Floats
 
 Compare = Callable[[Floats, Floats], Floats]
 
 TRIMMED = 0.1
-LEAST = 5
 LENGTHS = (1, 2, 4, 8, 16)
+# What lies outside the fullest cell is rare under this share of all, and a pair that is to be
+# expected to have fewer of it says nothing: χ² of one such value is always 1, of a few nearly so,
+# and its trimmed mean is not what that of independent requests is.
+RARE, LEAST = 0.1, 5
 
 
 def allan(cells: Floats, length: int) -> Floats:
     """Trimmed mean over all neighbouring blocks of `length` buckets, ``[T]`` of ``[T, B, k]``.
 
     The largest tenth is left out, so that one real change does not hide itself. Pairs that say
-    nothing (see `two_sample`) count as 1.
+    nothing count as 1.
     """
     return allan_of_sums(sums(cells), length, 1.0)
 
@@ -33,12 +37,16 @@ def allan(cells: Floats, length: int) -> Floats:
 def allan_of_sums(grown: Floats, length: int, usual: float, of: Compare | None = None) -> Floats:
     """`allan` of what `sums` gave, for several lengths of the same cells.
 
-    Or of other sums (``[k, T, B + 1]``) whose neighbouring blocks `of` compares. A pair that says
-    nothing counts as `usual`, what the trimmed mean is of independent requests: so it raises
-    nothing.
+    Or of other sums (``[k, T, B + 1]``) whose neighbouring blocks `of` compares. Pairs with too
+    little of what is rare say nothing: they count as `usual`, what the trimmed mean is of
+    independent requests, and so raise nothing.
     """
     blocks = grown[:, :, length:] - grown[:, :, :-length]
-    return trimmed((of or two_sample)(blocks[:, :, :-length], blocks[:, :, length:]), usual)
+    first, second = blocks[:, :, :-length], blocks[:, :, length:]
+    if of is not None:
+        return trimmed(of(first, second))
+    silent = _silent(grown[:, :, -1], first + second)
+    return trimmed(np.where(silent, usual, two_sample(first, second)))
 
 
 def sums(cells: Floats) -> Floats:
@@ -52,15 +60,24 @@ def sums(cells: Floats) -> Floats:
 def around(cells: Floats, usual: float = 1.0) -> Floats:
     """The same for each bucket against all others, ``[T]`` of ``[T, B, k]``."""
     first = np.moveaxis(cells, 2, 0)
-    return trimmed(two_sample(first, first.sum(axis=2, keepdims=True) - first), usual)
+    whole = first.sum(axis=2, keepdims=True)
+    silent = _silent(whole[:, :, 0], first)
+    return trimmed(np.where(silent, usual, two_sample(first, whole - first)))
+
+
+def _silent(whole: Floats, pairs: Floats) -> NDArray[np.bool_]:
+    """Where too little of what is rare is to be expected, ``[T, n]``, of counts ``[k, T]`` in all
+    and ``[k, T, n]`` by pair."""
+    total = whole.sum(axis=0)
+    other = (total - whole.max(axis=0)) / np.maximum(total, 1)
+    expected = other[:, None] * pairs.sum(axis=0)
+    return np.asarray((other < RARE)[:, None] & (expected < LEAST))
 
 
 def two_sample(first: Floats, second: Floats) -> Floats:
     """Two-sample χ² over its expectation when both have one law, over the first axis.
 
-    NaN where it says nothing: fewer than `LEAST` values lie outside the fullest cell. χ² of one
-    such value is always 1, of a few nearly so, and no law of independent requests trims that to
-    what it trims χ² to.
+    1 where a block is empty, or both have all their values in one cell.
     """
     both = first + second
     n, m = first.sum(axis=0), second.sum(axis=0)
@@ -71,27 +88,22 @@ def two_sample(first: Floats, second: Floats) -> Floats:
     over = n * m * (used - 1)
     found = (total * square - n * n) * (total - 1) / np.where(over > 0, over, 1.0)
     # Proportional counts, as of a replay, come out a rounding error below 0.
-    found = np.maximum(found, 0.0)
-    return np.where((over > 0) & (total - both.max(axis=0) >= LEAST), found, np.nan)
+    return np.where(over > 0, np.maximum(found, 0.0), 1.0)
 
 
 def two_means(first: Floats, second: Floats) -> Floats:
     """Squared difference of two means of unit variance, over its expectation.
 
-    The first axis holds sums and numbers of values. NaN where one has none.
+    The first axis holds sums and numbers of values. 1 where one has none.
     """
     (a, n), (b, m) = first, second
     there = (n > 0) & (m > 0)
     n, m = np.where(there, n, 1.0), np.where(there, m, 1.0)
-    return np.where(there, (a / n - b / m) ** 2 / (1 / n + 1 / m), np.nan)
+    return np.where(there, (a / n - b / m) ** 2 / (1 / n + 1 / m), 1.0)
 
 
-def trimmed(values: Floats, usual: float) -> Floats:
-    """Mean over the last axis without the largest tenth, the last one left counting in part.
-
-    What is NaN counts as `usual`.
-    """
-    values = np.where(np.isnan(values), usual, values)
+def trimmed(values: Floats) -> Floats:
+    """Mean over the last axis without the largest tenth, the last one left counting in part."""
     keep = values.shape[-1] * (1 - TRIMMED)
     share = np.clip(keep - np.arange(values.shape[-1]), 0.0, 1.0)
     return np.asarray(np.sort(values, axis=-1) @ share / keep)
