@@ -15,6 +15,7 @@ import numpy as np
 
 from driftline.metadata.signals import Floats, Ints
 
+from .freedom import tempered
 from .inflation import Inflation
 from .panel import Panel
 from .ring import Ring
@@ -56,6 +57,7 @@ def trace(
         log_e, rows = panel.log_e(suffixes, inflation.members, inflation.directions)
     if limit is not None and np.isfinite(limit).any():
         log_e *= np.minimum(limit[:, None] * inflation.members[:, None] / np.maximum(rows, 1), 1.0)
+    log_e = tempered(log_e, inflation.freedom)
     later = np.full((panel.size, len(ring) + 1), -np.inf)
     later[:, :-1] = np.logaddexp.accumulate(log_e[:, ::-1], axis=1)[:, ::-1] + weight
     return Trace(ring, suffixes, rows, log_e, later)

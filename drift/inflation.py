@@ -21,34 +21,36 @@ from .allan import LENGTHS, Compare, allan_of_sums, around, lengths, sums, two_m
 from .block import Block
 from .multivariate import Together
 from .panel import Panel
+from .pooling import SURE, TINY, lifted, own_shares, pooled
 from .quiet import quiet
 from .ring import Ring
 
 FEWEST = 20
 LEVELS = (2, 4, 8)
-# An upper estimate for short blocks, which tightens as the ring fills.
+# Blocks of which an upper estimate is taken.
 SHORT = 2
-UPPER = 0.7
-# Where bursts are sure, room for the modes that merged cells show less than fully.
-SURE = 1.4
 GROWING = 1.3
 STEP = 1.1
 # A day in hours: from here on the hours themselves tell how much one differs from the others.
 DAY = 24
 # Of 24 hours of independent requests F is told as 1.2 or less.
 SURELY = 1.5
-TINY = 1e-9
+# A variance is told by stretches that outlast the bursts: so many as there are independent requests
+# would be too many (AR(1), ρ = 0.98: three times the default promise; half as many, twice).
+TELLING = 0.25
 
 
 @dataclass(frozen=True, eq=False)
 class Inflation:
     """F of each member (``[T]``), and of each direction of those together (``[K]`` each).
 
-    `assumed` says that no traffic told it.
+    `freedom` (``[T]``) are the degrees of freedom with which it is known; `assumed` says that no
+    traffic told it, and then they are infinite.
     """
 
     members: Floats
     directions: tuple[Floats, ...]
+    freedom: Floats
     assumed: bool
 
     @classmethod
@@ -57,7 +59,8 @@ class Inflation:
         directions = [
             np.full(each.directions, signals[each.where].min()) for each in panel.together
         ]
-        return cls(panel.members(signals), tuple(directions), True)
+        members = panel.members(signals)
+        return cls(members, tuple(directions), np.full(len(members), np.inf), True)
 
     def at_least(self, other: Inflation, times: float = 1.0) -> Inflation:
         """That of the other wherever it is more than so many `times` this one."""
@@ -65,8 +68,13 @@ class Inflation:
         def larger(own: Floats, its: Floats) -> Floats:
             return np.where(its > times * own, its, own)
 
-        directions = map(larger, self.directions, other.directions)
-        return Inflation(larger(self.members, other.members), tuple(directions), self.assumed)
+        replaced = other.members > times * self.members
+        return Inflation(
+            larger(self.members, other.members),
+            tuple(map(larger, self.directions, other.directions)),
+            np.where(replaced, other.freedom, self.freedom),
+            self.assumed,
+        )
 
 
 def inflations(
@@ -103,7 +111,7 @@ def inflation(panel: Panel, ring: Ring, assumed: Inflation) -> Inflation:
     tells = np.zeros(panel.signals)
     tells[busy] = panel.tells[busy]
     found = _estimate(levels, pools, tells, len(flat))
-    found[busy] = _lifted(found[busy], pools[busy], tells[busy])
+    found[busy] = lifted(found[busy], pools[busy], tells[busy])
     follows = panel.main >= 0
     found[follows] = np.maximum(found[follows], found[panel.main[follows]])
     members = panel.members(stepped(found))
@@ -112,7 +120,14 @@ def inflation(panel: Panel, ring: Ring, assumed: Inflation) -> Inflation:
         beyond = _beyond(each, flat, members[each.where])
         directions.append(members[each.where].min() * beyond)
         members[row] *= beyond.mean()
-    return Inflation(members, tuple(directions), False)
+    rows = np.zeros(panel.signals)
+    for block in panel.blocks:
+        rows[block.where] = block.gather(flat).sum(axis=(1, 2))
+    # What a pool has in common is told by all that are independent in it; those that vary together
+    # have bursts in what they share, which is one.
+    crowd = np.maximum(np.bincount(pools, weights=tells**2), 1)[pools]
+    told = np.maximum(panel.members(rows * crowd), 1)
+    return Inflation(members, tuple(directions), TELLING * told / members, False)
 
 
 def _beyond(together: Together, flat: Floats, inflation: Floats) -> Floats:
@@ -189,7 +204,7 @@ def _estimate(
     each counts there.
     """
     table, found = quiet(buckets), np.ones(len(pools))
-    usual, shares = lengths(buckets), _own(pools, tells)
+    usual, shares = lengths(buckets), own_shares(pools, tells)
     for level, rows, grown in levels:
         before, growing = np.zeros(len(rows)), np.ones(len(rows), dtype=bool)
         for length in (each for each in LENGTHS if (level, each) in table):
@@ -202,9 +217,8 @@ def _estimate(
             best = found[rows]
             own = shares[rows]
             if length <= SHORT:
-                base = _pooled(excess, pools[rows], own, deviation)
-                best = np.maximum(best, base * (1 + UPPER * own * deviation))
-            excess = _lifted(excess, pools[rows], tells[rows])
+                best = np.maximum(best, pooled(excess, pools[rows], own, deviation))
+            excess = lifted(excess, pools[rows], tells[rows])
             # Of many signals some are beyond the 99 % point by chance; then a higher one counts.
             sure = excess > 1 + (high - 1) * (1 + (1 - own) / 4)
             best = np.where(sure, np.maximum(best, SURE * excess), best)
@@ -214,56 +228,6 @@ def _estimate(
                 best = np.where(sure, np.maximum(best, excess * _onward(excess / before)), best)
             found[rows], before = best, np.maximum(excess, TINY)
     return found
-
-
-def _own(pools: Ints, tells: Floats) -> Floats:
-    """What each signal keeps of its own excess, ``[T]``: (4/(n + 4))^0.75 in a pool of n, or all.
-
-    n counts what is independent: signals that move as one err as one.
-
-    With less, two bursty signals among ten cry wolf (ρ = 0.5: 11 alarms where 2 are promised); with
-    the root, changes of independent traffic are called a tenth later, and with this a twentieth.
-    """
-    _, which, signals = np.unique(pools, return_inverse=True, return_counts=True)
-    number = np.bincount(which.ravel(), weights=tells)
-    return np.asarray(np.where(signals > 1, (4 / (number + 4)) ** 0.75, 1.0)[which.ravel()])
-
-
-def _lifted(excess: Floats, pools: Ints, tells: Floats) -> Floats:
-    """Excesses of signals that vary together, none much below the others': they err as one.
-
-    Of those as independent as they are many each keeps its own; of those that are one, the lowest
-    would else decide for all. Drawn to the upper quartile: the mean of evidence is its largest.
-    """
-    if (tells >= 1).all():
-        return excess
-    lifted = excess.copy()
-    for pool in {*pools[tells < 1].tolist()}:
-        here = (pools == pool) & (tells < 1)
-        middle = np.sort(excess[here])[-(-3 * int(here.sum()) // 4) - 1]
-        lifted[here] = np.maximum(
-            excess[here], excess[here] ** tells[here] * middle ** (1 - tells[here])
-        )
-    return lifted
-
-
-def _pooled(excess: Floats, pools: Ints, own: Floats, deviation: float) -> Floats:
-    """Excesses drawn to the median of their pool, on the log scale, but for their `own` share.
-
-    Bursts come from the traffic and mostly touch all signals alike, so n signals together tell
-    them better than each alone. Of the median counts what is surely there: less its standard
-    error, or, where it is surely above 1, with room for the modes. A signal alone keeps what it
-    is; one surely burstier than the others is caught by itself.
-    """
-    base = excess.copy()
-    for pool in {*pools[own < 1].tolist()}:
-        here = pools == pool
-        ranked = np.sort(excess[here])
-        middle = float(ranked[len(ranked) // 2] + ranked[(len(ranked) - 1) // 2]) / 2
-        error = 1.25 * deviation / np.sqrt(len(ranked))
-        middle = SURE * middle if middle > 1 + 3 * error else max(middle - error, 1.0)
-        base[here] = excess[here] ** own[here] * middle ** (1 - own[here])
-    return base
 
 
 def _onward(ratio: Floats) -> Floats:

@@ -11,6 +11,7 @@ from driftline.metadata.thresholds import Thresholds
 from .detector import forget, trace, weights
 from .episode import FIRED, fire, overall, recall, states
 from .floor import Floor
+from .freedom import asked
 from .inflation import Inflation, ceiling, inflations
 from .limit import breaches
 from .panel import Panel
@@ -83,7 +84,8 @@ def judge(
         np.where(fired.fired, begun.start, whole.start),
     )
     effects = window.measure(place)
-    needed = floor.needed(np.ones(panel.size), demand - np.log(panel.shares), factor)
+    nats = asked(demand - np.log(panel.shares), bursts.freedom)
+    needed = floor.needed(np.ones(panel.size), nats, factor)
     strength = floor.strength(effects.psi, effects.rate)
     found = states(
         fired.fired, strength, [each.state if each else None for each in before],

@@ -79,7 +79,7 @@ def _whitened(
     kept = variances >= LEAST_VARIANCE
     matrix = (directions[:, kept] / np.sqrt(variances[kept])).T / spread[vary]
     rows = min(signals[at].rows for at in vary)
-    if kept.sum() < 2 or rows < ROWS_EACH * kept.sum():
+    if rows < ROWS_EACH * kept.sum():
         return None
     names = tuple(signals[at].name for at in vary)
     # Six digits are more than the rows can tell, and keep the package small.

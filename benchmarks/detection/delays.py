@@ -21,7 +21,7 @@ PARTS = ROWS // STEP
 HOURS = 4
 HORIZON = 10_000
 # Looks every `STEP` requests for so many, then at each bucket's end.
-CLOSE = 500
+CLOSE = 1_000
 CHUNK = 8
 # Clean requests of the stream that rivals have seen before the change.
 WARM = 5_000

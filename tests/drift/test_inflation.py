@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
-from scipy.signal import lfilter
+from bursts import ROWS, apart, bursty, cells_of, ring_of_cells, told
 
 from driftline.drift import Ring, judge
 from driftline.drift.allan import allan, allan_of_sums, lengths, sums, two_sample
@@ -15,38 +14,8 @@ from driftline.drift.panel import Panel
 from driftline.drift.quiet import GRID, QUIET, quiet, simulate
 from driftline.metadata.reference import Reference
 
-STREAMS, PART, BUCKETS, ROWS, RING = 1_000, 200, 140, 50, 60
+STREAMS, PART, BUCKETS, RING = 1_000, 200, 140, 60
 ALPHA = 1e-3
-
-
-def bursty(random: np.random.Generator, rho: float, rows: int, columns: int) -> np.ndarray:
-    """Standard normal AR(1) columns that start in their stationary law."""
-    noise = random.normal(size=(rows, columns))
-    first = rho * random.normal(size=(1, columns))
-    values, _ = lfilter([np.sqrt(1 - rho**2)], [1, -rho], noise, axis=0, zi=first)
-    return np.asarray(values)
-
-
-def cells_of(reference: Reference, rows: np.ndarray) -> np.ndarray:
-    batches = rows.reshape(-1, ROWS, rows.shape[1])
-    return np.stack([reference.layout.count("input", each).cells for each in batches])
-
-
-def ring_of_cells(cells: np.ndarray, width: int = 60) -> Ring:
-    starts = width * np.arange(len(cells), dtype=np.int64)
-    return Ring(width, starts, cells, np.zeros((len(cells), 1), np.int64), np.zeros((1, 1, 5)))
-
-
-def apart(reference: Reference) -> Panel:
-    """A panel whose columns are streams of their own: none tells of another's bursts."""
-    panel = Panel(replace(reference, multivariates=()))
-    columns = {each.signal.column: at for at, each in enumerate(reference.signals)}
-    panel.pools = np.array([columns[each.signal.column] for each in reference.signals])
-    return panel
-
-
-def told(panel: Panel, ring: Ring) -> Inflation:
-    return inflation(panel, ring, Inflation.of(panel, np.ones(panel.signals)))
 
 
 def joint(panel: Panel, reference: Reference, cells: np.ndarray) -> np.ndarray:
