@@ -20,9 +20,10 @@ was called within 10,000 requests if not all; – where fewer than half were. dr
 promise of at most 1 false alarm in {budget:,.0f} windows of 50 requests, sees flags, joint columns
 and signals together as packaged, keeps four hours of history and is looked at every 10 requests
 (after 1,000, every 50). Rivals get the same rows, 5,000 clean ones first, and look at the 20
-fields, each in its usual setting: river's ADWIN (δ = 0.002; strict: 0.0001) and PageHinkley on standardised
-fields; two-sample KS by windows of 50 and 500 (p < 0.05 with Bonferroni, and at our budget); PSI >
-0.2 and Jensen–Shannon distance > 0.1 on deciles of windows of 500; z of mean and variance.
+fields, each in its usual setting: river's ADWIN (δ = 0.002; strict: 0.0001) and PageHinkley on
+standardised fields; two-sample KS by windows of 50 and 500 (p < 0.05 with Bonferroni, and at our
+budget); PSI > 0.2 and Jensen–Shannon distance > 0.1 on deciles of windows of 500; z of mean and
+variance.
 
 {table}
 The last line is the other side: how often each called a window of 50 requests on clean streams of

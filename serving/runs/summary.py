@@ -18,7 +18,8 @@ from .rows import Rows
 MOST_NAMES = 5_000
 # Under these names a training says that it goes on, and that it is over. The only place that
 # knows: alerts and counts of what was found ask `RunEvent.is_note`.
-LIFE = frozenset({"resumed", "ended"})
+ENDED = "ended"
+LIFE = frozenset({"resumed", ENDED})
 
 
 class RunEvent(Struct, frozen=True, array_like=True):

@@ -7,7 +7,7 @@ from typing import Any
 from ..pages.words_events import in_chinese
 from .push import iso
 from .rows import Rows
-from .summary import RunEvent, Summary
+from .summary import ENDED, RunEvent, Summary
 
 # A run that was heard of within so many seconds is live.
 LIVE_SECONDS = 30.0
@@ -18,7 +18,7 @@ def overview(name: str, summary: Summary, now: float) -> dict[str, Any]:
     heard = summary.points > 0
     return {
         "run": name,
-        "state": "live" if now - summary.received < LIVE_SECONDS else "silent",
+        "state": _state(summary, now),
         "points": summary.points,
         "first_step": summary.first_step if heard else None,
         "last_step": summary.last_step if heard else None,
@@ -29,6 +29,13 @@ def overview(name: str, summary: Summary, now: float) -> dict[str, Any]:
         "events": summary.events,
         "last_event": None if summary.last_event is None else event(summary.last_event),
     }
+
+
+def _state(summary: Summary, now: float) -> str:
+    """ended: it said so; live: it was heard of a moment ago; silent: neither."""
+    if summary.last_event is not None and summary.last_event.rule == ENDED:
+        return "ended"
+    return "live" if now - summary.received < LIVE_SECONDS else "silent"
 
 
 def event(each: RunEvent) -> dict[str, Any]:

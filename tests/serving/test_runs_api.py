@@ -135,6 +135,27 @@ def test_events_stand_in_the_run(client: FlaskClient, store: Store) -> None:
     assert client.get("/runs").json["runs"][0]["events"] == 1
 
 
+@pytest.mark.parametrize("severity", ["info", "critical"])
+def test_a_run_that_said_it_ended_is_ended_until_it_goes_on(
+    client: FlaskClient, store: Store, severity: str
+) -> None:
+    """However it ended; its silence afterwards is no riddle, and a point that it still sends (an
+    evaluation) does not wake it. When it says that it goes on, it is live."""
+
+    def said(sequence: int, rule: str, severity: str) -> None:
+        event = TrainingEvent(9, 9.0, rule, severity, "It is so.")
+        Runs(store).push("a", Push(sequence, events=(event,)))
+
+    Runs(store).push("a", Push(1, (Point(8, 1.0, {"loss": 1.0}),)))
+    assert client.get("/runs/a").json["state"] == "live"
+    said(2, "ended", severity)
+    assert client.get("/runs").json["runs"][0]["state"] == "ended"
+    Runs(store).push("a", Push(3, (Point(9, 2.0, {"accuracy": 0.9}),)))
+    assert client.get("/runs/a").json["state"] == "ended"
+    said(4, "resumed", "info")
+    assert client.get("/runs/a").json["state"] == "live"
+
+
 @pytest.mark.parametrize(
     ("raw", "field"),
     [

@@ -98,15 +98,19 @@ function heading() {
   if (told) reported(name, told.state);
 }
 
-/** Offers the training's report; asked for when the run is opened and when it falls silent. */
+/** Offers the training's report; asked for when the run is opened and when its state changes. It is
+ * written after the training said that it ended: then it is asked for again, for a minute. */
 let asked = "";
-async function reported(name, now) {
-  if (asked === `${now} ${name}`) return;
-  asked = `${now} ${name}`;
+async function reported(name, now, times = 0) {
+  const question = `${now} ${name}`;
+  if (!times && asked === question) return;
+  asked = question;
   const path = `/runs/${encodeURIComponent(name)}`;
   const told = await ask(path);
   $("report").hidden = !told.report;
   $("report").href = `${path}/report`;
+  if (now !== "ended" || told.report || times >= 12) return;
+  setTimeout(() => { if (asked === question) reported(name, now, times + 1); }, 5_000);
 }
 
 function tiles() {

@@ -227,3 +227,17 @@ def test_pages_answer_for_people_whose_training_is_over(
     expect(page.locator("#report")).to_be_visible()
     page.locator("#report").click()
     until(lambda: "All went well" in page.content(), 10, "the report")
+
+
+def test_an_ended_run_says_so_and_its_report_appears_by_itself(
+    shared: Board, run: str, open_page: Open
+) -> None:
+    """The report is written after the training said that it ended."""
+    shared.push(run, 1, points(0, 30))
+    page = open_page(f"{shared.address}/training#run={run}")
+    expect(page.locator("#run-state")).to_have_text("live")
+    over = {"step": 29, "time": 1e9, "rule": "ended", "severity": "info", "sentence": "Finished."}
+    shared.push(run, 2, [], [over])
+    expect(page.locator("#run-state")).to_have_text("ended", timeout=15_000)
+    requests.put(f"{shared.address}/runs/{run}/report", data=b"# All went well").raise_for_status()
+    expect(page.locator("#report")).to_be_visible(timeout=15_000)
