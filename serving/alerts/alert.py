@@ -58,7 +58,8 @@ class Alert(Struct, frozen=True, kw_only=True):
     - `severity` is the worst so far; `since` when the change began, as far as is known.
     - `opened` is when it was first seen; `until` when it was last seen to hold, None while firing.
     - `evidence_log10` is log₁₀ of the evidence for a change, `needed_log10` of what is needed.
-    - `signals` are the ten worst of `signal_count`, the worst first; `groups` those of all.
+    - `signals` are the ten worst of `signal_count`, the worst first; `groups` those of all,
+      and of several that drift only together.
     """
 
     id: str

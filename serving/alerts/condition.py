@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from driftline.drift.sentences import sentence
 from driftline.drift.verdict import Severity, SignalVerdict, Verdict
+from driftline.metadata.signals import Group
 
 from .alert import SEVERITIES, Kind, SignalNote, Text, condition_key
 
@@ -16,7 +17,8 @@ class Condition(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One thing that may be wrong with one model.
 
     `firing` is None when it cannot be said (no data): an open episode then stays as it is.
-    `since` is the Unix second at which it began, None when not known. The rest is as in `Alert`.
+    `since` is the Unix second at which it began, None when not known. `together` are the groups
+    of signals that drift as several. The rest is as in `Alert`.
     """
 
     kind: Kind
@@ -28,6 +30,7 @@ class Condition(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     severity: Severity = "moderate"
     since: float | None = None
     signals: tuple[SignalNote, ...] = ()
+    together: tuple[Group, ...] = ()
     name: str = ""
     evidence_log10: float | None = None
     needed_log10: float | None = None
@@ -36,6 +39,11 @@ class Condition(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def key(self) -> str:
         """What tells it from other conditions."""
         return condition_key(self.kind, self.model, self.version, self.name)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Those of all that drifts, alone or together."""
+        return tuple(sorted({*self.together, *(each.group for each in self.signals)}))
 
 
 def from_verdict(verdict: Verdict, model: str, version: str, width: int = 60) -> Condition:
@@ -60,6 +68,7 @@ def from_verdict(verdict: Verdict, model: str, version: str, width: int = 60) ->
         sentence_en=sentence(verdict, "en", width),
         sentence_zh=sentence(verdict, "zh", width),
         signals=tuple(_note(each, width) for each in drifting),
+        together=tuple(each.group for each in many),
         evidence_log10=verdict.evidence_log10,
         needed_log10=-math.log10(verdict.alpha) if verdict.alpha > 0 else None,
     )

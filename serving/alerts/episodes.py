@@ -159,7 +159,7 @@ def _begun(condition: Condition, now: float, link_base: str) -> Alert:
         needed_log10=condition.needed_log10,
         signals=worst(condition.signals),
         signal_count=len(condition.signals),
-        groups=tuple(sorted({each.group for each in condition.signals})),
+        groups=condition.groups,
         link=link_base.rstrip("/") + page if link_base else "",
     )
 
@@ -168,9 +168,8 @@ def _refreshed(episode: Episode, condition: Condition, now: float) -> Episode:
     alert = episode.alert
     severity = max(alert.severity, condition.severity, key=SEVERITIES.index)
     signals = worst(condition.signals)
-    groups = tuple(sorted({each.group for each in condition.signals}))
     known, seen = {each.name for each in alert.signals}, {each.name for each in signals}
-    same = severity == alert.severity and known == seen and groups == alert.groups
+    same = severity == alert.severity and known == seen and condition.groups == alert.groups
     if same and 0 <= now - episode.refreshed < REFRESH_SECONDS:
         return episode
     since = alert.since if condition.since is None else min(alert.since, moment(condition.since))
@@ -183,6 +182,6 @@ def _refreshed(episode: Episode, condition: Condition, now: float) -> Episode:
         needed_log10=condition.needed_log10,
         signals=signals,
         signal_count=len(condition.signals),
-        groups=groups,
+        groups=condition.groups,
     )
     return replace(episode, alert=alert, refreshed=now)

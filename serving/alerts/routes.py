@@ -15,8 +15,8 @@ from .alert import SEVERITIES, Alert, Kind
 class Route(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Wants alerts at or above a severity, of some kinds, models and signal groups.
 
-    An empty tuple leaves the choice open. `groups` narrows only alerts that name signals: any one
-    of them in a wanted group will do.
+    An empty tuple leaves the choice open. `groups` narrows only alerts that name any: one of them
+    that is wanted will do.
     """
 
     severity: Severity = "minor"

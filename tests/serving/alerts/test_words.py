@@ -148,6 +148,7 @@ def test_signals_that_drift_only_together_fire_with_their_own_severity() -> None
         "1",
     )
     assert (found.firing, found.severity, found.signals) == (True, "major", ())
+    assert found.groups == ("input",), "so that it goes to those who want its group"
     assert found.sentence_en.startswith("input together: moved by 0.7 σ")
     assert "mean +0.40 σ" in found.sentence_zh
 
