@@ -74,3 +74,7 @@ CHANGES: dict[str, Change] = {
     "a correlation broken": unpaired,
     "a ramp to 1 σ in 10,000": ramp,
 }
+# Shifts that others see as well, and about as soon.
+CLOSE_CALLS = tuple(
+    f"mean +{size:g} σ in {columns} of 20" for columns in (1, 5) for size in (0.25, 0.5, 1.0)
+)

@@ -8,7 +8,7 @@ from driftline.metadata.reference import Reference
 from driftline.metadata.signals import Floats, Ints
 
 from . import table
-from .changes import CHANGES
+from .changes import CHANGES, CLOSE_CALLS
 from .fleet import RING, Fleet, Look, count
 from .rivals import RIVALS
 from .work import Found, Scale, Task
@@ -23,6 +23,8 @@ HORIZON = 10_000
 # Looks every `STEP` requests for so many, then at each bucket's end.
 CLOSE = 1_000
 CHUNK = 8
+# So many times the streams where detectors are near each other: medians of sixteen jump by a tenth.
+OFTEN = 3
 # Clean requests of the stream that rivals have seen before the change.
 WARM = 5_000
 CLEAN = 50_000
@@ -31,9 +33,10 @@ CLEAN = 50_000
 def tasks(scale: Scale) -> list[Task]:
     """Chunks of streams for each change, and of clean streams for the rivals' false alarms."""
     chunks = max(scale.streams // CHUNK, 1)
-    found = [Task(rates, {"seed": seed}) for seed in range(chunks)]
+    found = [Task(rates, {"seed": seed}) for seed in range(OFTEN * chunks)]
     for kind in CHANGES:
-        found += [Task(chunk, {"kind": kind, "seed": seed}) for seed in range(chunks)]
+        times = OFTEN if kind in CLOSE_CALLS else 1
+        found += [Task(chunk, {"kind": kind, "seed": seed}) for seed in range(times * chunks)]
     return found
 
 

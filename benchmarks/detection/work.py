@@ -22,7 +22,7 @@ class Scale:
 
 SCALES = {
     "quick": Scale("quick", windows=1_000, streams=8, draws=10, images=2_000),
-    "full": Scale("full", windows=20_000, streams=48, draws=30, images=10_000),
+    "full": Scale("full", windows=20_000, streams=16, draws=30, images=10_000),
     "long": Scale("long", windows=1_000_000, streams=200, draws=200, images=10_000),
 }
 
