@@ -23,6 +23,8 @@ LENGTHS = (1, 2, 4, 8, 16)
 # expected to have fewer of it says nothing: χ² of one such value is always 1, of a few nearly so,
 # and its trimmed mean is not what that of independent requests is.
 RARE, LEAST = 0.1, 5
+# Nor does a pair of which one has fewer values: of none or one χ² is 1, whatever they are.
+FEW = 4
 
 
 def allan(cells: Floats, length: int) -> Floats:
@@ -45,7 +47,7 @@ def allan_of_sums(grown: Floats, length: int, usual: float, of: Compare | None =
     first, second = blocks[:, :, :-length], blocks[:, :, length:]
     if of is not None:
         return trimmed(of(first, second))
-    silent = _silent(grown[:, :, -1], first + second)
+    silent = _silent(grown[:, :, -1], first + second) | _few(first, second)
     return trimmed(np.where(silent, usual, two_sample(first, second)))
 
 
@@ -61,7 +63,7 @@ def around(cells: Floats, usual: float = 1.0) -> Floats:
     """The same for each bucket against all others, ``[T]`` of ``[T, B, k]``."""
     first = np.moveaxis(cells, 2, 0)
     whole = first.sum(axis=2, keepdims=True)
-    silent = _silent(whole[:, :, 0], first)
+    silent = _silent(whole[:, :, 0], first) | _few(first, whole - first)
     return trimmed(np.where(silent, usual, two_sample(first, whole - first)))
 
 
@@ -72,6 +74,11 @@ def _silent(whole: Floats, pairs: Floats) -> NDArray[np.bool_]:
     other = (total - whole.max(axis=0)) / np.maximum(total, 1)
     expected = other[:, None] * pairs.sum(axis=0)
     return np.asarray((other < RARE)[:, None] & (expected < LEAST))
+
+
+def _few(first: Floats, second: Floats) -> NDArray[np.bool_]:
+    """Where one of two blocks ``[k, T, n]`` has too few values, ``[T, n]``."""
+    return np.asarray(np.minimum(first.sum(axis=0), second.sum(axis=0)) < FEW)
 
 
 def two_sample(first: Floats, second: Floats) -> Floats:

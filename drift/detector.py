@@ -57,7 +57,8 @@ def trace(
         log_e, rows = panel.log_e(suffixes, inflation.members, inflation.directions)
     if limit is not None and np.isfinite(limit).any():
         log_e *= np.minimum(limit[:, None] * inflation.members[:, None] / np.maximum(rows, 1), 1.0)
-    log_e = tempered(log_e, inflation.freedom)
+    if len(ring):
+        log_e = tempered(log_e, inflation.freedom * np.maximum(rows[:, 0], 1))
     later = np.full((panel.size, len(ring) + 1), -np.inf)
     later[:, :-1] = np.logaddexp.accumulate(log_e[:, ::-1], axis=1)[:, ::-1] + weight
     return Trace(ring, suffixes, rows, log_e, later)

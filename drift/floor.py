@@ -12,6 +12,7 @@ from driftline.metadata.reference import SignalReference
 from driftline.metadata.signals import Floats, Ints
 from driftline.metadata.thresholds import Rule
 
+from .freedom import slowed
 from .multivariate import Together
 
 Truths = NDArray[np.bool_]
@@ -68,10 +69,13 @@ class Floor:
         flag, level, usual, _, _ = self._like(psi)
         return np.asarray(np.where(flag, np.maximum(rate - usual, 0.0), psi) / level)
 
-    def needed(self, strength: Floats, demand: Floats, inflation: Floats) -> Ints:
+    def needed(
+        self, strength: Floats, demand: Floats, inflation: Floats, freedom: Floats | float = np.inf
+    ) -> Ints:
         """Values after which an effect of that `strength` gives `demand` nats of evidence.
 
-        All three are ``[T]`` or ``[T, B]``. A request adds the Kullback–Leibler divergence of the
+        All are ``[T]`` or ``[T, B]``; `freedom` is what each value adds to the degrees of freedom
+        with which `inflation` is known. A request adds the Kullback–Leibler divergence of the
         change: half the PSI, or that of the two rates. What is known of the reference limits it: m
         values against R weigh like 1/(1/m + 1/R). Where the reference is too small to show the
         effect at all, twice the smallest that it can show is meant.
@@ -88,6 +92,7 @@ class Floor:
         # A rate that was all but 0 is known well enough by any reference.
         limit = np.where(flag & (usual < 0.05), np.inf, total)
         gain = np.maximum(gain, 2 * demand / limit)
+        gain = slowed(gain / inflation, np.asarray(freedom)) * inflation
         return np.ceil(inflation / np.maximum(gain / demand - 1 / limit, 1e-12)).astype(np.int64)
 
     def _like(self, values: Floats) -> tuple[Truths, Floats, Floats, Floats, Floats]:

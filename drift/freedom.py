@@ -16,21 +16,24 @@ import numpy as np
 
 from driftline.metadata.signals import Floats
 
+TINY = 1e-9
+
 
 def tempered(log_e: Floats, freedom: Floats) -> Floats:
     """g of ln E ``[T, B]`` at ν degrees of freedom ``[T]``, infinite where the scale is known."""
     known = np.isinf(freedom)
     if known.all():
         return log_e
-    half = np.where(known, 1.0, freedom / 2)[:, None]
+    half = np.where(known, 1.0, np.maximum(freedom, TINY) / 2)[:, None]
     found = half * np.log1p(np.maximum(log_e, 0.0) / half)
     return np.asarray(np.where(known[:, None] | (log_e <= 0), log_e, found))
 
 
-def asked(demand: Floats, freedom: Floats) -> Floats:
-    """What ln E has to be for g of it to reach `demand` (positive), both ``[T]``."""
+def slowed(gain: Floats, freedom: Floats) -> Floats:
+    """What remains of ln E that grows by `gain` with each request, as ν does by `freedom`.
+
+    Of n requests g is n · freedom/2 · ln(1 + 2 gain/freedom): it grows evenly as well.
+    """
     known = np.isinf(freedom)
-    half = np.where(known, 1.0, freedom / 2)
-    # Beyond this no ring holds enough; kept finite, for it is counted in requests.
-    found = half * np.expm1(np.minimum(demand / half, 50.0))
-    return np.asarray(np.where(known, demand, found))
+    half = np.where(known, 1.0, np.maximum(freedom, TINY) / 2)
+    return np.asarray(np.where(known, gain, half * np.log1p(gain / half)))

@@ -11,9 +11,10 @@ raises F until it hides itself.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftline.metadata.signals import Floats, Ints
 
@@ -21,7 +22,7 @@ from .allan import LENGTHS, Compare, allan_of_sums, around, lengths, sums, two_m
 from .block import Block
 from .multivariate import Together
 from .panel import Panel
-from .pooling import SURE, TINY, lifted, own_shares, pooled
+from .pooling import SURE, TINY, crowding, lifted, pooled
 from .quiet import quiet
 from .ring import Ring
 
@@ -44,8 +45,8 @@ TELLING = 0.25
 class Inflation:
     """F of each member (``[T]``), and of each direction of those together (``[K]`` each).
 
-    `freedom` (``[T]``) are the degrees of freedom with which it is known; `assumed` says that no
-    traffic told it, and then they are infinite.
+    `freedom` (``[T]``) are the degrees of freedom that each request adds to what is known of it,
+    infinite where F is 1: there is nothing to estimate. `assumed` says that no traffic told it.
     """
 
     members: Floats
@@ -61,6 +62,10 @@ class Inflation:
         ]
         members = panel.members(signals)
         return cls(members, tuple(directions), np.full(len(members), np.inf), True)
+
+    def certain(self, where: NDArray[np.bool_]) -> Inflation:
+        """The same, taken for known at some members, ``[T]``."""
+        return replace(self, freedom=np.where(where, np.inf, self.freedom))
 
     def at_least(self, other: Inflation, times: float = 1.0) -> Inflation:
         """That of the other wherever it is more than so many `times` this one."""
@@ -120,14 +125,9 @@ def inflation(panel: Panel, ring: Ring, assumed: Inflation) -> Inflation:
         beyond = _beyond(each, flat, members[each.where])
         directions.append(members[each.where].min() * beyond)
         members[row] *= beyond.mean()
-    rows = np.zeros(panel.signals)
-    for block in panel.blocks:
-        rows[block.where] = block.gather(flat).sum(axis=(1, 2))
-    # What a pool has in common is told by all that are independent in it; those that vary together
-    # have bursts in what they share, which is one.
-    crowd = np.maximum(np.bincount(pools, weights=tells**2), 1)[pools]
-    told = np.maximum(panel.members(rows * crowd), 1)
-    return Inflation(members, tuple(directions), TELLING * told / members, False)
+    with np.errstate(divide="ignore"):
+        freedom = TELLING / (members - 1)
+    return Inflation(members, tuple(directions), freedom, False)
 
 
 def _beyond(together: Together, flat: Floats, inflation: Floats) -> Floats:
@@ -204,7 +204,7 @@ def _estimate(
     each counts there.
     """
     table, found = quiet(buckets), np.ones(len(pools))
-    usual, shares = lengths(buckets), own_shares(pools, tells)
+    usual, further = lengths(buckets), crowding(pools, tells)
     for level, rows, grown in levels:
         before, growing = np.zeros(len(rows)), np.ones(len(rows), dtype=bool)
         for length in (each for each in LENGTHS if (level, each) in table):
@@ -215,12 +215,11 @@ def _estimate(
             mean, deviation, high = table[level, length]
             excess = allan_of_sums(grown, length, mean, of) / mean
             best = found[rows]
-            own = shares[rows]
             if length <= SHORT:
-                best = np.maximum(best, pooled(excess, pools[rows], own, deviation))
+                base = pooled(excess, pools[rows], tells[rows], deviation)
+                best = np.maximum(best, base)
             excess = lifted(excess, pools[rows], tells[rows])
-            # Of many signals some are beyond the 99 % point by chance; then a higher one counts.
-            sure = excess > 1 + (high - 1) * (1 + (1 - own) / 4)
+            sure = excess > 1 + (high - 1) * further[rows]
             best = np.where(sure, np.maximum(best, SURE * excess), best)
             if length <= usual[-1]:
                 growing &= sure & (excess > GROWING * before)

@@ -11,7 +11,6 @@ from driftline.metadata.thresholds import Thresholds
 from .detector import forget, trace, weights
 from .episode import FIRED, fire, overall, recall, states
 from .floor import Floor
-from .freedom import asked
 from .inflation import Inflation, ceiling, inflations
 from .limit import breaches
 from .panel import Panel
@@ -67,11 +66,12 @@ def judge(
     held = np.array([each is not None and each.state in FIRED for each in before], dtype=bool)
 
     fast_weight, slow_weight = weights(ring.width, slow.width if slow else None, alpha)
-    # A change that has come to stay is itself a difference between hours: it must not hide so.
+    # A change that has come to stay is itself a difference between hours, and makes F large and
+    # uncertain: it must not hide so.
     limit = np.where(held, np.inf, ceiling(panel, slow))
-    traces = [trace(panel, ring, bursts, fast_weight, limit)]
+    traces = [trace(panel, ring, bursts.certain(held), fast_weight, limit)]
     if slow is not None:
-        traces.append(trace(panel, slow, slower, slow_weight))
+        traces.append(trace(panel, slow, slower.certain(held), slow_weight))
     since = [each.quiet_since if each else None for each in before]
     forgotten = np.array([-np.inf if each is None else each for each in since])
     window = Window(panel, tuple(forget(each, forgotten) for each in traces), factor)
@@ -84,8 +84,9 @@ def judge(
         np.where(fired.fired, begun.start, whole.start),
     )
     effects = window.measure(place)
-    nats = asked(demand - np.log(panel.shares), bursts.freedom)
-    needed = floor.needed(np.ones(panel.size), nats, factor)
+    needed = floor.needed(
+        np.ones(panel.size), demand - np.log(panel.shares), factor, bursts.freedom
+    )
     strength = floor.strength(effects.psi, effects.rate)
     found = states(
         fired.fired, strength, [each.state if each else None for each in before],

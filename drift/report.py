@@ -16,6 +16,7 @@ from .episode import FIRED, recall
 from .multivariate import Together
 from .sentences import sentence
 from .verdict import (
+    NO_EVIDENCE,
     Breach,
     Effect,
     Language,
@@ -235,4 +236,4 @@ def _number(value: float) -> float | None:
 
 def _log10(value: float) -> float:
     # Never −inf: it has no place in JSON.
-    return max(float(value) / float(np.log(10)), -300.0)
+    return max(float(value) / float(np.log(10)), NO_EVIDENCE)

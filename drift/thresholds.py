@@ -22,6 +22,7 @@ _PROMISE = re.compile(r"\s*(\d+(?:\.\d+)?)\s+per\s+(\d+(?:\.\d+)?)\s*([smhdw])\s
 # The loosest promise that buckets of another width than the settings were made for are judged by.
 COARSEST = 0.1
 LEAST = {"psi": 0.0, "rise": 0.0, "inflation": 1.0, "mean_change": 0.0}
+PROBABILITIES = ("low_confidence", "accuracy_loss")
 
 
 def read_thresholds(settings: Mapping[str, Any]) -> Thresholds:
@@ -70,10 +71,24 @@ def check_thresholds(thresholds: Thresholds, reference: Reference | None = None)
             if not math.isfinite(value) or value < least:
                 bound = "a finite number" if least == -math.inf else f"at least {least:g}"
                 raise SettingError(f"{where}.{field}", f"must be {bound}, got {value}")
-    for field in ("low_confidence", "latency_ms", "accuracy_loss"):
-        value = getattr(thresholds, field)
-        if value is not None and not (math.isfinite(value) and value >= 0):
-            raise SettingError(field, f"must be at least 0, got {value}")
+    for field in ("latency_ms", *PROBABILITIES):
+        check_limit(field, getattr(thresholds, field))
+
+
+def check_limit(field: str, value: float | None) -> None:
+    """Passes if the plain limit `field` can be `value`; None sets no limit.
+
+    Raises:
+        SettingError: naming the limit.
+    """
+    if value is None:
+        return
+    if field in PROBABILITIES:
+        fits, wanted = 0 <= value <= 1, "from 0 to 1"
+    else:
+        fits, wanted = 0 < value < math.inf, "a finite number above 0"
+    if not fits:
+        raise SettingError(field, f"must be {wanted}, got {value:g}")
 
 
 def rule_of(thresholds: Thresholds, each: SignalReference) -> Rule:

@@ -15,6 +15,9 @@ State = Literal["no_data", "insufficient_data", "stable", "warning", "drift"]
 Severity = Literal["minor", "moderate", "major"]
 Language = Literal["en", "zh"]
 
+# The least that log₁₀ of evidence is told as: what has no data has it.
+NO_EVIDENCE = -300.0
+
 
 class Effect(Struct, frozen=True, forbid_unknown_fields=True):
     """How far a signal's window lies from its reference; None where a measure has no meaning.
@@ -41,11 +44,11 @@ class Effect(Struct, frozen=True, forbid_unknown_fields=True):
 class MemberVerdict(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One member's part of a verdict: a signal's, or that of several together.
 
-    `evidence_log10` is log₁₀ of the e-detector M. The effect is measured over the buckets since
-    `onset`, or over the whole window where there is no onset; `window_size` counts the values
-    behind it. `needed` is the number of values at which an effect at the floor would be seen;
-    `inflation` how many requests were taken for one independent one. After a change that ended
-    `quiet_since` is when it had; what came before is forgotten.
+    `evidence_log10` is log₁₀ of the e-detector M, `NO_EVIDENCE` without data. The effect is
+    measured over the buckets since `onset`, or over the whole window where there is no onset;
+    `window_size` counts the values behind it. `needed` is the number of values at which an effect
+    at the floor would be seen; `inflation` how many requests were taken for one independent one.
+    After a change that ended `quiet_since` is when it had; what came before is forgotten.
     """
 
     name: str

@@ -163,8 +163,9 @@ class Window:
         start = onset(log_e[0]) if log_e[0].shape[1] else which.copy()
         height = log_e[0].max(axis=1, initial=-np.inf)
         for index, each in enumerate(log_e[1:], start=1):
-            higher = each.max(axis=1, initial=-np.inf) > height
-            if higher.any():
+            # An empty ring has no place at all, even where the other's starts are forgotten.
+            higher = (each.max(axis=1, initial=-np.inf) > height) | (log_e[0].shape[1] == 0)
+            if higher.any() and each.shape[1]:
                 which[higher], start[higher] = index, onset(each)[higher]
         return Place(which, start)
 

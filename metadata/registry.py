@@ -19,6 +19,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from .allowed import naming_allowed
 from .errors import FieldError, MetadataError, UnknownKind
 
 T = TypeVar("T")
@@ -95,6 +96,7 @@ class Registry(Generic[T]):
             raise MetadataError(_below(field, f".{error.field}"), error.reason) from error
         except msgspec.ValidationError as error:
             path, reason = _where(str(error))
+            reason = naming_allowed(reason, cls, path)
             raise MetadataError(_below(field, path), reason) from error
 
     def encode(self, instance: T) -> dict[str, Any]:

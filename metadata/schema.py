@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from .allowed import naming_allowed
 from .checks import check
 from .errors import MetadataError, VersionError
 from .migrate import MAJOR, VERSION, migrate
@@ -189,7 +190,7 @@ def parse(data: bytes) -> ModelMetadata:
         metadata = msgspec.convert(migrate(raw), ModelMetadata)
     except (msgspec.ValidationError, OverflowError) as error:
         field, reason = _located(str(error))
-        raise MetadataError(field, reason) from None
+        raise MetadataError(field, naming_allowed(reason, ModelMetadata, f"$.{field}")) from None
     check(metadata)
     return metadata
 

@@ -112,8 +112,9 @@ def wired(engine: Engine, settings: Settings) -> Flask:
     @app.after_request
     def finish(response: Response) -> Response:
         response.headers["X-Request-Id"] = context.request_id()
-        if request.endpoint and not request.endpoint.startswith("health."):
-            engine.monitor.session.noticed(f"responses|{request.endpoint}|{response.status_code}")
+        endpoint = request.endpoint
+        if endpoint and context.for_the_route() and not endpoint.startswith("health."):
+            engine.monitor.session.noticed(f"responses|{endpoint}|{response.status_code}")
         return response
 
     return app

@@ -26,7 +26,7 @@ from .hooks.fence import Fence
 from .secret import Secret
 from .server import listener
 from .settings import is_loopback
-from .stores.opening import open_store
+from .stores.opening import check_place, open_store
 
 CLOSING = "driftline.closing"
 TURN_SECONDS = 1.0
@@ -97,6 +97,7 @@ def serve_board(settings: BoardSettings) -> None:
         reason = f"{settings.host} is reached by others; set a token, or --allow-anonymous"
         raise SettingError("host", reason)
     store = open_store(settings.state)
+    check_place(settings.state)
     trainings(settings.alerts, store, "check")
     store.close()
     # State in memory is one process's own.

@@ -40,6 +40,8 @@ from .secret import Secret
 
 F = TypeVar("F", bound=Callable[..., Any])
 PLAIN = (drift, feedback, metadata)
+# Before the names of our blueprints: the application may well have some of those names itself.
+OWN = "driftline_"
 
 
 class Driftline:
@@ -98,7 +100,7 @@ class Driftline:
         routes = [each.blueprint for each in PLAIN]
         routes.append(alert_routes.blueprint(lambda: self.monitor.session.desks))
         routes.append(metrics.blueprint(lambda: self.monitor.session.store, self._watched))
-        own = {each.name for each in routes}
+        own = {OWN + each.name for each in routes}
 
         @app.before_request
         def ask() -> None:
@@ -108,7 +110,7 @@ class Driftline:
 
         errors.register_own(app)
         for each in routes:
-            app.register_blueprint(each, url_prefix=self._prefix)
+            app.register_blueprint(each, name=OWN + each.name, url_prefix=self._prefix)
         atexit.register(self.monitor.close)
 
     @contextmanager

@@ -14,16 +14,17 @@ from typing import Any
 
 from flask import Flask
 from gunicorn.app.base import BaseApplication
-from gunicorn.arbiter import Arbiter
 from msgspec.structs import replace
 
 from driftline.metadata.errors import DriftlineError, SettingError
 from driftline.metadata.package import ModelPackage
 
-from . import app, logs
+from . import app, handover, logs
 from .api import live
 from .api.admin import RELOAD
 from .api.refresh import BESIDE
+from .hooks.monitor import InferenceMonitor
+from .model.engine import Engine
 from .settings import Settings
 
 log = logging.getLogger(__name__)
@@ -33,7 +34,6 @@ TIMEOUT = 180
 GRACEFUL = 30
 KEEP_ALIVE = 75
 CANNOT_START = 4
-RETRY_SECONDS = 2.0
 
 
 def serve(settings: Settings) -> None:
@@ -92,8 +92,9 @@ class _Server(BaseApplication):  # type: ignore[misc]
             "control_socket_disable": True,
             "logconfig_dict": logs.config(settings.log_level),
             "proc_name": f"driftline {host}:{port}",
-            "post_worker_init": live.worker_began,
+            "post_worker_init": _worker_began,
             "worker_exit": _worker_exit,
+            **handover.HOOKS,
         }
         for name, value in chosen.items():
             self.cfg.set(name, value)
@@ -101,7 +102,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
     def run(self) -> None:
         """Serves until it is told to end."""
         try:
-            _Arbiter(self).run()
+            handover.Handover(self).run()
         except RuntimeError as error:
             log.critical("cannot start: %s", error)
             sys.exit(1)
@@ -111,7 +112,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
         try:
             package = _fit(self._settings)
         except (DriftlineError, OSError) as error:
-            log.error("not reloaded, the package before is served on: %s", error)
+            _not_reloaded(str(error))
             return False
         if self._before is not None:
             self._before.discard()
@@ -121,34 +122,49 @@ class _Server(BaseApplication):  # type: ignore[misc]
         log.info("reloading: %s %s, %s", model.name, model.version, self._package.digest[:12])
         return True
 
+    def kept(self, reason: str) -> None:
+        """New workers could not take over what `renewed` found: the package before stays."""
+        _not_reloaded(reason)
+        if self._before is not None:
+            self._package.discard()
+            self._package, self._before = self._before, None
+
     def load(self) -> Flask:
         """The worker's application. Called after the fork."""
+        began = time.monotonic()
         try:
             loaded = app.create_app(replace(self._settings, package=str(self._package.path)))
-        except DriftlineError as error:
-            log.critical("cannot start: %s", error)
-            if not self._loaded[0]:
-                sys.exit(CANNOT_START)
-            # The service ran before: the other workers go on, and this one is tried again.
-            time.sleep(RETRY_SECONDS)
-            sys.exit(1)
+        except Exception as error:
+            told = None if isinstance(error, DriftlineError) else error
+            log.critical("cannot start: %s", error, exc_info=told)
+            # Where the service ran before, other workers go on, and this one is tried again.
+            ran = self._loaded[0] or self._before is not None
+            sys.exit(1 if ran else CANNOT_START)
         self._loaded[0] = 1
+        engine: Engine = loaded.extensions["driftline"]
+        _watching(engine.monitor)
         settle()
         loaded.config[RELOAD] = self._reload
         loaded.config[BESIDE] = self._settings.package
+        model, took = engine.metadata.model, time.monotonic() - began
+        digest = engine.package.digest[:12]
+        log.info("ready: %s %s, %s, loaded in %.1f s", model.name, model.version, digest, took)
         return loaded
 
     def _reload(self) -> None:
         os.kill(self._arbiter, signal.SIGHUP)
 
 
-class _Arbiter(Arbiter):  # type: ignore[misc]
-    """gunicorn's arbiter, which lets nobody replace a package that works by one that does not."""
+def _not_reloaded(reason: str) -> None:
+    log.error("not reloaded, the package before is served on: %s", reason)
 
-    def handle_hup(self) -> None:
-        """On SIGHUP new workers load the package anew; the old ones finish what they have."""
-        if self.app.renewed():
-            super().handle_hup()
+
+def _watching(monitor: InferenceMonitor) -> None:
+    """Verdicts and alerts that wait go on from now on, whether or not a request comes."""
+    try:
+        _ = monitor.session
+    except Exception as error:
+        monitor.fence.caught("start", error)
 
 
 def settle() -> None:
@@ -159,6 +175,11 @@ def settle() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+def _worker_began(worker: Any) -> None:
+    live.worker_began(worker)
+    handover.began(worker)
 
 
 def _worker_exit(server: Any, worker: Any) -> None:

@@ -15,11 +15,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from driftline.drift.thresholds import check_limit
+from driftline.metadata.allowed import naming_allowed
 from driftline.metadata.errors import SettingError
 
 from .model.predictor import SIZES
 from .secret import Secret
 from .series import SLOW_BUCKET
+from .stores.opening import check_place
 
 PREFIX = "DRIFTLINE_"
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -78,8 +81,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     bucket: Annotated[int, Meta(ge=1, le=SLOW_BUCKET)] = 60
     false_alarms: str | None = None
     thresholds: str | None = None
-    low_confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
-    latency_ms: Annotated[float, Meta(gt=0)] | None = None
+    low_confidence: float | None = None
+    latency_ms: float | None = None
     alerts: str | None = None
     alert_sinks: Secret | None = None
     alert_webhook: Secret | None = None
@@ -149,6 +152,7 @@ def checked(values: Mapping[str, Any]) -> Settings:
         settings = msgspec.convert(values, Settings, strict=False, dec_hook=_decode)
     except msgspec.ValidationError as error:
         reason, _, path = str(error).partition(" - at `")
+        reason = naming_allowed(reason, Settings, path.rstrip("`"))
         raise SettingError(path.rstrip("`").removeprefix("$."), reason) from None
     if SLOW_BUCKET % settings.bucket:
         raise SettingError("bucket", f"{settings.bucket} s do not divide an hour")
@@ -156,6 +160,11 @@ def checked(values: Mapping[str, Any]) -> Settings:
         raise SettingError("state", "memory is one worker's own; take a file, or --workers 1")
     if settings.log_level not in ("debug", "info", "warning", "error"):
         raise SettingError("log_level", "must be debug, info, warning or error")
+    for limit in ("low_confidence", "latency_ms"):
+        check_limit(limit, getattr(settings, limit))
+    check_place(settings.state)
+    if settings.refresh_folder is not None and not Path(settings.refresh_folder).is_dir():
+        raise SettingError("refresh_folder", f"there is no folder {settings.refresh_folder}")
     if not settings.token and not settings.allow_anonymous and not is_loopback(settings.host):
         reason = f"{settings.host} is reached by others; set a token, or --allow-anonymous"
         raise SettingError("host", reason)

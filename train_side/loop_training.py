@@ -9,6 +9,7 @@ from typing import Any
 
 from driftline.metadata.quality import Health
 
+from .glance import Glance, is_seen
 from .gradients import norms_of
 from .health import health_of
 from .network import parameters_finite, precision_of
@@ -37,6 +38,7 @@ class LoopTraining:
         self._names = tuple(each.name for each in optimizer.parameters) if optimizer else ()
         self._epoch = self.session.epochs_before + 1
         self._snapshots = Snapshots(self.session)
+        self._glance = Glance()
         self._step: Step | None = None
         self._begin()
 
@@ -45,8 +47,11 @@ class LoopTraining:
         self.step_number += 1
         rows = int(batch[0].shape[0]) if batch and getattr(batch[0], "shape", ()) else 0
         step, self._step = self._step, None
+        if self._glance.is_news(loss, rate) and step is None:
+            step = self._seen_step()  # so that the rules hear of it
         if step is None:
             self.session.skipped(rows, outputs=loss)
+            self.session.glanced += is_seen(loss)
         else:
             step.number, step.epoch, step.rows = self.step_number, self._epoch, rows
             step.outputs, step.batch, step.rate = loss, batch, rate
@@ -98,12 +103,9 @@ class LoopTraining:
     def _begin(self) -> None:
         depth = self.session.choose()
         if depth != "none":
-            step = Step(
-                0,
-                self._epoch,
-                optimizer=self._optimizer,
-                network=self.network,
-                deep=depth == "deep",
-            )
+            step = self._seen_step(deep=depth == "deep")
             self.session.begin(step)
             self._step = step
+
+    def _seen_step(self, *, deep: bool = False) -> Step:
+        return Step(0, self._epoch, optimizer=self._optimizer, network=self.network, deep=deep)

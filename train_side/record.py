@@ -38,12 +38,14 @@ class Record:
     `grad_cv`, standard deviation over mean of the last 50 gradient norms; with a loss scale
     `overflows`, the steps skipped so far.
 
+    `looked` counts the steps whose loss was looked at.
+
     A run may have several lives: `rows_before`, `seconds_before` and `notices_before` are those
     of the ones that have ended.
     """
 
     def __init__(self) -> None:
-        self.step = self.epoch = self.samples = 0
+        self.step = self.epoch = self.samples = self.looked = 0
         self.time = 0.0
         self.losses = LossRecord()
         self.norms = LossRecord()
@@ -78,6 +80,10 @@ class Record:
     def add_overflows(self, steps: float) -> None:
         """Takes steps that were skipped after the last sample."""
         self.overflows += steps
+
+    def add_looked(self, steps: int) -> None:
+        """Takes steps without a sample whose loss was seen all the same."""
+        self.looked += steps
 
     def add_metric(self, name: str, value: float) -> None:
         """Takes a value that the user's script gave."""
@@ -148,6 +154,7 @@ class Record:
         loss = values.get("loss")
         if loss is None:
             return
+        self.looked += 1
         self.losses.add(sample.step, loss)
         self.epochs.loss(loss)
         if math.isfinite(loss):

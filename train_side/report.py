@@ -98,7 +98,7 @@ def _summary(ending: Ending) -> str:
         ("rows seen", "–" if health.rows_seen is None else f"{health.rows_seen:,}"),
         ("throughput", f"{number(health.rows_per_second)} samples/s"),
         ("loss", f"{number(health.final_loss)} at the end, {number(health.best_loss)} at best"),
-        ("finite", {True: "yes", False: "**no**", None: "–"}[health.finite]),
+        ("finite", _finite(health, ending.record.looked)),
         ("precision", health.precision or "–"),
     ]
     if health.loss_scale is not None:
@@ -113,6 +113,14 @@ def _summary(ending: Ending) -> str:
     if health.ranks > 1:
         rows.append(("ranks", str(health.ranks)))
     return table(("", ""), rows)
+
+
+def _finite(health: Health, looked: int) -> str:
+    if not health.finite:
+        return "–" if health.finite is None else "**no**"
+    if looked >= health.steps:
+        return "yes"
+    return f"in the {looked:,} of {health.steps:,} steps looked at"
 
 
 def _values(series: Mapping[str, Curve]) -> str:

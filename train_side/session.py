@@ -53,6 +53,7 @@ class Session:
         self.notes: list[str] = []
         self.about: Mapping[str, str] = {}
         self.steps = self.others_rows = 0
+        self.glanced = 0  # steps not sampled whose loss was seen all the same
         self.began = time.monotonic()
         self.interrupts = Interrupts(self.interrupted)
         self.interrupts.install()
@@ -153,6 +154,9 @@ class Session:
         skipped = self.overflows.take()
         if skipped:
             self.do(lambda: self.record.add_overflows(skipped))
+        glanced, self.glanced = self.glanced, 0
+        if glanced:
+            self.do(lambda: self.record.add_looked(glanced))
 
     def flush(self, seconds: float) -> bool:
         """True once all that was handed over is in the journal's file and with the sinks."""

@@ -88,11 +88,11 @@ class Alert(Struct, frozen=True, kw_only=True):
 
 
 class Message(Struct, frozen=True, kw_only=True):
-    """One change of state of one alert, for one sink.
+    """One change of one alert, for one sink: its begin, that it has grown worse, or its end.
 
     `key` is the idempotency key, the same however often the message is sent. `severity` is the
-    one with which this sink first heard of the alert, so that a label made of it stays the same
-    until the end; the alert itself may have grown worse since.
+    one of which this sink hears now or, at the end, heard last, so that a label made of it ends
+    as it began; `before` the one of which it heard before, None unless the alert has grown worse.
     """
 
     key: str
@@ -101,6 +101,7 @@ class Message(Struct, frozen=True, kw_only=True):
     severity: Severity
     at: datetime
     alert: Alert
+    before: Severity | None = None
 
 
 def condition_key(kind: str, model: str, version: str, name: str) -> str:
@@ -108,9 +109,9 @@ def condition_key(kind: str, model: str, version: str, name: str) -> str:
     return "/".join(quote(part, safe="") for part in (kind, model, version, name))
 
 
-def message_key(alert_id: str, state: AlertState, sink: str) -> str:
-    """The idempotency key of a message."""
-    return f"{alert_id}.{state}.{sink}"
+def message_key(alert_id: str, state: AlertState, sink: str, worse: Severity | None = None) -> str:
+    """The idempotency key of a message; `worse` is what the alert has grown to, if it says so."""
+    return f"{alert_id}.{state if worse is None else f'{state}-{worse}'}.{sink}"
 
 
 def worst(signals: Iterable[SignalNote], most: int = WORST) -> tuple[SignalNote, ...]:

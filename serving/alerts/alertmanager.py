@@ -9,6 +9,8 @@ from typing import ClassVar
 
 import msgspec
 
+from driftline.drift.verdict import Severity
+
 from .alert import Message, moment
 from .sink import DELIVERED, Limit, Outcome, SinkSettings
 from .wire import Unreached, address, judged, post
@@ -20,6 +22,9 @@ _SEVERITIES = {"minor": "info", "moderate": "warning", "major": "critical"}
 
 class Alertmanager:
     """POSTs each alert, again each minute while it fires; 2xx takes it.
+
+    An alert that has grown worse is another one over there, so the one of the lesser severity is
+    ended in the same request: routes by severity then reach whom they should.
 
     Like Prometheus it gives a firing alert an end four repetitions ahead, so that an alert whose
     sender is gone does not stay for ever.
@@ -41,23 +46,28 @@ class Alertmanager:
     def send(self, message: Message) -> Outcome:
         """Sends one alert."""
         now = self._clock()
-        body = msgspec.json.encode([self._alert(message, now)])
+        alerts = [self._alert(message, message.severity, now)]
+        if message.before is not None:
+            # With an end that stays, however often this is sent.
+            ended = self._alert(message, message.before, now) | {"endsAt": message.at}
+            alerts.insert(0, ended)
+        body = msgspec.json.encode(alerts)
         try:
             reply = post(self._url, body, {"Content-Type": "application/json"}, want_body=False)
         except Unreached as error:
             return Outcome("retry", str(error))
         return judged(reply, now) or DELIVERED
 
-    def _alert(self, message: Message, now: float) -> dict[str, object]:
+    def _alert(self, message: Message, severity: Severity, now: float) -> dict[str, object]:
         alert = message.alert
         words = told(message, self._language)
-        # Labels are the alert's identity over there: only what stays the same until the end.
+        # Labels are the alert's identity over there: only what is told again when it changes.
         labels = {
             "alertname": "Driftline" + alert.kind.title().replace("_", ""),
             "model": alert.model,
             "version": alert.version,
             "name": alert.name,
-            "severity": _SEVERITIES[message.severity],
+            "severity": _SEVERITIES[severity],
         }
         annotations = {
             "summary": words.title,

@@ -1,8 +1,8 @@
 """Who is told what, once: from episodes to messages. Pure.
 
-Every firing episode is told to every sink that wants it, and its end to every sink that was told.
-That one rule also covers an alert that grows worse until a further route wants it, and a sink that
-is added while an alert fires.
+Every firing episode is told to every sink that wants it, once for each severity that it grows to,
+and its end to every sink that was told. That one rule also covers an alert that grows worse until a
+further route wants it, and a sink that is added while an alert fires.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from .alert import AlertState, Message, message_key, moment
+from driftline.drift.verdict import Severity
+
+from .alert import SEVERITIES, AlertState, Message, message_key, moment
 from .episodes import Episode, Open
 from .routes import Routes
 
@@ -42,24 +44,34 @@ def announce(
 
 def _told(episode: Episode, routes: Routes, now: float) -> tuple[Episode, list[Message]]:
     alert = episode.alert
+    before = episode.told
     new = [
-        name for name, route in routes.items() if name not in episode.told and route.wants(alert)
+        name
+        for name, route in routes.items()
+        if route.wants(alert) and (name not in before or _is_worse(alert.severity, before[name]))
     ]
     if not new:
         return episode, []
-    episode = replace(episode, told={**episode.told, **dict.fromkeys(new, alert.severity)})
-    return episode, [_message(episode, "firing", name, now) for name in new]
+    episode = replace(episode, told={**before, **dict.fromkeys(new, alert.severity)})
+    return episode, [_message(episode, "firing", name, now, before.get(name)) for name in new]
 
 
-def _message(episode: Episode, state: AlertState, sink: str, now: float) -> Message:
+def _is_worse(severity: Severity, than: Severity) -> bool:
+    return SEVERITIES.index(severity) > SEVERITIES.index(than)
+
+
+def _message(
+    episode: Episode, state: AlertState, sink: str, now: float, before: Severity | None = None
+) -> Message:
     alert = episode.alert
     if state == "firing" and alert.state != "firing":  # told of its begin only when it ends
         alert = replace(alert, state="firing", until=None)
     return Message(
-        key=message_key(alert.id, state, sink),
+        key=message_key(alert.id, state, sink, None if before is None else alert.severity),
         sink=sink,
         state=state,
         severity=episode.told[sink],
         at=moment(now),
         alert=alert,
+        before=before,
     )

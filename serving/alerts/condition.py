@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 
 from msgspec import Struct
 
@@ -17,8 +18,9 @@ class Condition(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One thing that may be wrong with one model.
 
     `firing` is None when it cannot be said (no data): an open episode then stays as it is.
-    `since` is the Unix second at which it began, None when not known. `together` are the groups
-    of signals that drift as several. The rest is as in `Alert`.
+    `since` is the Unix second at which it began, None when not known; `since_text` is how its
+    sentences write it, ``""`` where they do not. `together` are the groups of signals that drift
+    as several. The rest is as in `Alert`.
     """
 
     kind: Kind
@@ -29,6 +31,7 @@ class Condition(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     sentence_zh: str
     severity: Severity = "moderate"
     since: float | None = None
+    since_text: str = ""
     signals: tuple[SignalNote, ...] = ()
     together: tuple[Group, ...] = ()
     name: str = ""
@@ -65,6 +68,7 @@ def from_verdict(verdict: Verdict, model: str, version: str, width: int = 60) ->
         firing=firing if said else None,
         severity=max(severities, key=SEVERITIES.index),
         since=verdict.onset,
+        since_text="" if verdict.onset is None else minute(verdict.onset),
         sentence_en=sentence(verdict, "en", width),
         sentence_zh=sentence(verdict, "zh", width),
         signals=tuple(_note(each, width) for each in drifting),
@@ -82,10 +86,14 @@ def from_breaches(verdict: Verdict, model: str, version: str) -> Condition:
         model=model,
         version=version,
         firing=bool(breaches) if verdict.state != "no_data" else None,
-        since=verdict.window_from,
         sentence_en=" ".join(sentence(each, "en") for each in breaches) or "All within limits.",
         sentence_zh="".join(sentence(each, "zh") for each in breaches) or "均在限值之内。",
     )
+
+
+def minute(seconds: float) -> str:
+    """A Unix second as the sentences of verdicts write it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%MZ")
 
 
 def _note(each: SignalVerdict, width: int) -> SignalNote:

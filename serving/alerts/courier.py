@@ -117,14 +117,20 @@ class Courier:
         sequence, message = found
         if outcome.state == "delivered":
             return delivery.delivered(state, found, now, self._sink.repeat_seconds)
-        _logger.warning("alert %s to %s: %s", message.key, self.name, outcome.reason)
-        if outcome.state == "refused":
-            return delivery.given_up(state, found, outcome.reason, now, "refused")
         attempt = state.attempts[sequence]
-        state = delivery.failed(state, sequence, outcome, now, pause)
-        if self._patience.is_over(attempt.count, attempt.first, now):
-            return delivery.given_up(state, found, outcome.reason, now, "dead")
-        return state
+        as_ = None
+        if outcome.state == "refused":
+            as_, then = "refused", "it cannot be taken and is given up"
+        else:
+            state = delivery.failed(state, sequence, outcome, now, pause)
+            then = f"the next in {max(state.resting_until - now, 0.0):.0f} s"
+            if self._patience.is_over(attempt.count, attempt.first, now):
+                as_, then = "dead", "the last one, it is given up"
+        _logger.warning(
+            "alert %s to %s: %s (try %d, %s)",
+            *(message.key, self.name, outcome.reason, attempt.count, then),
+        )
+        return delivery.given_up(state, found, outcome.reason, now, as_) if as_ else state
 
     def _send(self, message: Message) -> Outcome:
         try:

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from driftline.drift.verdict import Severity
 
-from .alert import SEVERITIES, Acknowledgement, Alert, Text, moment, worst
-from .condition import Condition
+from .alert import SEVERITIES, Acknowledgement, Alert, SignalNote, Text, moment, worst
+from .condition import Condition, minute
 
 # A condition that nobody speaks of any more (a model version taken out of service) ends this long
 # after it was last spoken of; far above the time that a restart takes.
@@ -31,7 +32,7 @@ REFRESH_SECONDS = 60.0
 class Episode(Struct, frozen=True):
     """One alert with what is needed to end it; times in Unix seconds.
 
-    `told` maps the sinks that have heard of it to the severity with which they first did. Of the
+    `told` maps the sinks that have heard of it to the severity of which they last did. Of the
     time since `clear_since`, what lies after `unseen_since` was not seen to be clear.
     """
 
@@ -142,7 +143,7 @@ def _over(episode: Episode, now: float, quiet: float) -> Episode | None:
 def _begun(condition: Condition, now: float, link_base: str) -> Alert:
     # Of the time and not of a counter: a store that was emptied must not give an id out again.
     identity = f"{condition.key}@{now:.3f}".encode()
-    since = now if condition.since is None else min(condition.since, now)
+    since = moment(now if condition.since is None else min(condition.since, now))
     page = "/training" if condition.kind == "training" else "/"
     return Alert(
         id=f"{condition.kind}-{hashlib.sha256(identity).hexdigest()[:20]}",
@@ -152,12 +153,12 @@ def _begun(condition: Condition, now: float, link_base: str) -> Alert:
         name=condition.name,
         state="firing",
         severity=condition.severity,
-        since=moment(since),
+        since=since,
         opened=moment(now),
-        sentence=Text(condition.sentence_en, condition.sentence_zh),
+        sentence=_dated(Text(condition.sentence_en, condition.sentence_zh), condition, since),
         evidence_log10=condition.evidence_log10,
         needed_log10=condition.needed_log10,
-        signals=worst(condition.signals),
+        signals=_signals(condition, since),
         signal_count=len(condition.signals),
         groups=condition.groups,
         link=link_base.rstrip("/") + page if link_base else "",
@@ -167,21 +168,39 @@ def _begun(condition: Condition, now: float, link_base: str) -> Alert:
 def _refreshed(episode: Episode, condition: Condition, now: float) -> Episode:
     alert = episode.alert
     severity = max(alert.severity, condition.severity, key=SEVERITIES.index)
-    signals = worst(condition.signals)
-    known, seen = {each.name for each in alert.signals}, {each.name for each in signals}
+    known = {each.name for each in alert.signals}
+    seen = {each.name for each in worst(condition.signals)}
     same = severity == alert.severity and known == seen and condition.groups == alert.groups
     if same and 0 <= now - episode.refreshed < REFRESH_SECONDS:
         return episode
-    since = alert.since if condition.since is None else min(alert.since, moment(condition.since))
+    since = min(alert.since, alert.opened)
+    since = since if condition.since is None else min(since, moment(condition.since))
     alert = replace(
         alert,
         severity=severity,
         since=since,
-        sentence=Text(condition.sentence_en, condition.sentence_zh),
+        sentence=_dated(Text(condition.sentence_en, condition.sentence_zh), condition, since),
         evidence_log10=condition.evidence_log10,
         needed_log10=condition.needed_log10,
-        signals=signals,
+        signals=_signals(condition, since),
         signal_count=len(condition.signals),
         groups=condition.groups,
     )
     return replace(episode, alert=alert, refreshed=now)
+
+
+def _signals(condition: Condition, since: datetime) -> tuple[SignalNote, ...]:
+    return tuple(
+        replace(each, sentence=_dated(each.sentence, condition, since))
+        for each in worst(condition.signals)
+    )
+
+
+def _dated(text: Text, condition: Condition, since: datetime) -> Text:
+    # With more data the begin is estimated anew, and may come to lie after what was told already,
+    # even after the alert was opened.
+    said = condition.since_text
+    if not said or condition.since is None or moment(condition.since) <= since:
+        return text
+    told = minute(since.timestamp())
+    return Text(text.en.replace(said, told), text.zh.replace(said, told))

@@ -101,15 +101,15 @@ def _english(message: Message) -> Told:
         over = f"Over since {_time(alert.until)}; it lasted {_lasted(alert, 0)}."
         return Told(title, (over, f"It was: {alert.sentence.en}"), (), alert.link)
     sure = _sure(alert, "Evidence 10^{} (10^{} needed): {}", "more than enough", "enough")
+    worse = "" if message.before is None else f", worse than {_SEVERITIES[message.before][0]}"
     lines = (
         alert.sentence.en,
         f"Since {_time(alert.since)}, told {_time(message.at)}.",
         *sure,
         _LOOK_AT[alert.kind][0],
     )
-    return Told(
-        f"[{_SEVERITIES[alert.severity][0]}] {kind}: {name}", lines, _signals(alert, 0), alert.link
-    )
+    title = f"[{_SEVERITIES[alert.severity][0]}{worse}] {kind}: {name}"
+    return Told(title, lines, _signals(alert, 0), alert.link)
 
 
 def _chinese(message: Message) -> Told:
@@ -118,15 +118,15 @@ def _chinese(message: Message) -> Told:
     if message.state == "resolved":
         over = f"自 {_time(alert.until)} 起恢复,持续 {_lasted(alert, 1)}。"
         return Told(f"[已恢复] {kind}:{name}", (over, f"此前:{alert.sentence.zh}"), (), alert.link)
+    worse = "" if message.before is None else f",由{_SEVERITIES[message.before][1]}加重"
     lines = (
         alert.sentence.zh,
         f"始于 {_time(alert.since)},通知于 {_time(message.at)}。",
         *_sure(alert, "证据强度 10^{}(阈值 10^{}):{}", "远超阈值", "达到阈值"),
         _LOOK_AT[alert.kind][1],
     )
-    return Told(
-        f"[{_SEVERITIES[alert.severity][1]}] {kind}:{name}", lines, _signals(alert, 1), alert.link
-    )
+    title = f"[{_SEVERITIES[alert.severity][1]}{worse}] {kind}:{name}"
+    return Told(title, lines, _signals(alert, 1), alert.link)
 
 
 def _signals(alert: Alert, language: int) -> tuple[str, ...]:

@@ -53,6 +53,15 @@ def request_id() -> str:
     return REQUEST_ID.get()
 
 
+def for_the_route() -> bool:
+    """Whether this request is the route's own to answer, and no OPTIONS that Flask answers for it:
+    a browser's question beforehand, of no work and never a failure."""
+    if request.url_rule is None:
+        return False
+    by_flask = getattr(request.url_rule, "provide_automatic_options", False)
+    return not (request.method == "OPTIONS" and by_flask)
+
+
 def limited(most: int) -> None:
     """Lets this request have a body of `most` bytes, or fewer where the settings say so."""
     request.max_content_length = min(most, request.max_content_length or most)

@@ -18,7 +18,7 @@ from ..evaluation import report
 from ..evaluation.desk import health
 from ..evaluation.detail import detail
 from ..evaluation.span import Span
-from ..evaluation.standing import Standing, decode
+from ..evaluation.standing import Standing, decode, evidence
 from ..evaluation.timeline import points
 from ..model.watched import Watched
 from .context import reply, tagged, watched
@@ -79,11 +79,11 @@ def timeline() -> Response:
         {
             "at": report.iso(point.at),
             "state": point.state,
-            "evidence": point.evidence,
+            "evidence": evidence(point.evidence),
             "onset": report.iso(point.onset),
             "requests": point.requests,
             "signals": {
-                name: {"state": mark.state, "evidence": mark.evidence, "psi": mark.psi}
+                name: {"state": mark.state, "evidence": evidence(mark.evidence), "psi": mark.psi}
                 for name, mark in point.signals.items()
             },
         }

@@ -22,6 +22,7 @@ from ..metrics.training import RunCollector
 from ..model.watched import Watched
 from ..runs.runs import Runs
 from ..stores.store import Store
+from .context import for_the_route
 
 
 def blueprint(
@@ -57,7 +58,7 @@ def timed(app: Flask, session: Callable[[], Session]) -> None:
 
     @app.after_request
     def finish(response: Response) -> Response:
-        if predicts(request.endpoint or "") and "began" in g:
+        if predicts(request.endpoint or "") and "began" in g and for_the_route():
             for counter, by in REQUEST.one(perf_counter() - g.began).items():
                 session().noticed(counter, by)
         return response

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from driftline.metadata.errors import SettingError
 from driftline.metadata.package import ModelPackage
 
 from ..hooks.session import Plan
@@ -34,7 +35,7 @@ def report(target: str, **options: Any) -> None:
     else:
         from ..alerts.alerts import AlertSettings
         from ..evaluation.desk import Desk
-        from ..stores.opening import open_store
+        from ..stores.opening import existing_store
 
         bucket = seconds(options["bucket"], "bucket")
         plan = Plan(
@@ -43,8 +44,11 @@ def report(target: str, **options: Any) -> None:
             bucket=bucket,
             limits=options["thresholds"],
         )
-        store = open_store(options["state"])
+        store = existing_store(options["state"])
         model = plan.package.metadata.model.name
+        if store.get(plan.series.verdict) is None:
+            reason = f"{options['state']} has no verdict on this package, {plan.series.base}"
+            raise SettingError("state", reason)
         desk = Desk(model, store, AlertSettings(), holder="report", watch=lambda now: [])
         contents = of_store(plan, store, time.time(), options["state"], desk.alerts)
     size = write(options["out"], contents)

@@ -47,11 +47,12 @@ def screen(told: dict[str, Any]) -> str:
     """An answer of ``/drift`` for people."""
     model, window, latency = told["model"], told["window"], told["latency"]
     health = {name: value for name, value in told["health"].items() if value not in ("ok", {})}
+    span = f"{_or_dash(window['from'])} to {_or_dash(window['to'])}"
     facts = [
         ("model", f"{model['name']} {model['version']}"),
-        ("state", f"{told['state']} since {told['since']}"),
+        ("state", f"{told['state']} since {_or_dash(told['since'])}"),
         ("", told["sentence"]),
-        ("window", f"{window['requests']:,} requests, {window['from']} to {window['to']}"),
+        ("window", f"{window['requests']:,} requests, {span}"),
         ("latency", f"p50 {_ms(latency['p50_ms'])}, p95 {_ms(latency['p95_ms'])}"),
         ("health", "ok" if not health else "; ".join(f"{k}: {v}" for k, v in health.items())),
     ]
@@ -62,7 +63,7 @@ def screen(told: dict[str, Any]) -> str:
         (
             each["name"],
             each["state"],
-            f"{each['evidence']:.1f}",
+            _or_dash(each["evidence"], ".1f"),
             f"{each['effect']['psi']:.3f}" if each["effect"] else "-",
             each["sentence"],
         )
@@ -73,7 +74,7 @@ def screen(told: dict[str, Any]) -> str:
         (
             each["name"],
             each["state"],
-            f"{each['evidence']:.1f}",
+            _or_dash(each["evidence"], ".1f"),
             f"{each['distance'] ** 2:.3f}",
             each["sentence"],
         )
@@ -83,6 +84,10 @@ def screen(told: dict[str, Any]) -> str:
     more = f"\nand {left} more signals" if left else ""
     head = ("signal", "state", "log10 e", "psi", "")
     return table(facts) + "\n\n" + table(rows, head) + more
+
+
+def _or_dash(value: Any, form: str = "") -> str:
+    return "-" if value is None else format(value, form)
 
 
 def _ms(value: float | None) -> str:

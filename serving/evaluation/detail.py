@@ -13,7 +13,7 @@ from driftline.metadata.signals import Categorical, Continuous
 from ..series import Series
 from ..stores.store import Store
 from . import report
-from .standing import Standing
+from .standing import Standing, evidence
 from .timeline import Point
 
 
@@ -88,7 +88,7 @@ def detail(
             {
                 "at": report.iso(point.at),
                 "state": point.signals[name].state,
-                "evidence": point.signals[name].evidence,
+                "evidence": evidence(point.signals[name].evidence),
                 "psi": point.signals[name].psi,
             }
             for point in timeline

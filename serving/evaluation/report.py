@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from driftline.drift.verdict import MemberVerdict, Verdict
+from driftline.drift.verdict import NO_EVIDENCE, MemberVerdict, Verdict
 from driftline.metadata.schema import ModelMetadata
 from driftline.metadata.signals import Group
 from driftline.metadata.thresholds import Thresholds
 
 from . import told
-from .standing import Service, Standing
+from .standing import Service, Standing, evidence
 from .times import iso as iso
 
 # The evaluator writes at least each 5 s; a document this old says that nobody evaluates.
@@ -38,10 +38,10 @@ def drift(
         "model": {"name": metadata.model.name, "version": metadata.model.version},
         "state": verdict.state,
         "sentence": verdict.sentence,
-        "since": iso(standing.since),
-        "evaluated": iso(standing.at),
+        "since": iso(standing.since or None),
+        "evaluated": iso(standing.at or None),
         "window": _window(standing),
-        "evidence": verdict.evidence_log10,
+        "evidence": evidence(verdict.evidence_log10),
         "false_alarm": {"at_most": thresholds.false_alarms, "alpha": verdict.alpha},
         "independent": verdict.independent,
         "signals": [signal(each) for each in chosen],
@@ -59,17 +59,18 @@ def drift(
 
 
 def signal(each: MemberVerdict) -> dict[str, Any]:
-    """One signal's verdict, or that of several; ``evidence`` is log₁₀ of the e-detector."""
+    """One signal's verdict, or that of several; ``evidence`` is log₁₀ of the e-detector, None
+    where there is no data."""
     found: dict[str, Any] = msgspec.to_builtins(each)
-    found["evidence"] = found.pop("evidence_log10")
+    found["evidence"] = evidence(found.pop("evidence_log10"))
     found["onset"] = iso(each.onset)
     return found
 
 
 def nothing_yet(now: int, width: int, alpha: float) -> Standing:
-    """The standing before the first evaluation."""
+    """The standing before the first evaluation; `now` is 0 where no time is to be told."""
     sentence = "Nothing was evaluated yet."
-    verdict = Verdict("no_data", 0.0, None, None, None, 0, alpha, True, (), (), sentence)
+    verdict = Verdict("no_data", NO_EVIDENCE, None, None, None, 0, alpha, True, (), (), sentence)
     return Standing(at=now, since=now, width=width, verdict=verdict, service=Service())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from driftline.drift.verdict import Verdict
+from driftline.drift.verdict import NO_EVIDENCE, Verdict
 from driftline.metadata.counts import Counts
 
 from ..service_signals import group_rows, quantile, rate, requests_in
@@ -70,6 +70,11 @@ class Standing(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     total: int = 0
     dropped: dict[str, int] = {}
     told: int = 0
+
+
+def evidence(log10: float) -> float | None:
+    """Evidence as clients are told it; None where there is no data to have any."""
+    return None if log10 <= NO_EVIDENCE else log10
 
 
 def encode(standing: Standing) -> bytes:

@@ -16,7 +16,7 @@ from driftline.metadata.schema import ModelMetadata
 from driftline.metadata.thresholds import Thresholds
 
 from .confidence import threshold, usual_share
-from .standing import Service, Standing
+from .standing import Service, Standing, evidence
 from .times import iso
 from .words import estimate_words, harm_words, latency_words
 
@@ -81,7 +81,7 @@ def latency(standing: Standing, metadata: ModelMetadata, thresholds: Thresholds)
         "usual_over_mark_share": found.usual_rate,
         "state": verdict.state if verdict else "no_data",
         "regressed": found.regressed,
-        "evidence": verdict.evidence_log10 if verdict else 0.0,
+        "evidence": evidence(verdict.evidence_log10) if verdict else None,
         "since": iso(verdict.onset) if verdict else None,
         "sentence": latency_words(found).en,
     }
@@ -123,7 +123,7 @@ def _labelled(found: Harm | None) -> dict[str, Any] | None:
         "packaged": found.packaged,
         "tolerated_loss": found.tolerance,
         "harmful": found.harmful,
-        "evidence": found.evidence_log10,
+        "evidence": evidence(found.evidence_log10),
         "evidence_needed": found.needed_log10,
         "since": iso(found.since),
         "sentence": harm_words(found).en,

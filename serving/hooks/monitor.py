@@ -33,6 +33,16 @@ from .session import Plan, Session
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ndarray = np.ndarray
+# This process's number: asking the system for it on every request would cost more than both hooks.
+_process = os.getpid()
+
+
+def _forked() -> None:
+    global _process
+    _process = os.getpid()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 class InferenceMonitor:
@@ -129,7 +139,7 @@ class InferenceMonitor:
             if outputs is not None:
                 kept = seen.outputs = self._kept(outputs) if self._copy else outputs
                 seen.size += kept.nbytes if type(kept) is _ndarray else _size(kept)
-            (self._session if self._pid == os.getpid() else self.session).append(seen)  # type: ignore[union-attr]
+            (self._session if self._pid == _process else self.session).append(seen)  # type: ignore[union-attr]
         except Exception as error:
             self.fence.caught("after", error)
 
@@ -164,7 +174,7 @@ class InferenceMonitor:
     @property
     def session(self) -> Session:
         """This process's own counting, storing and judging; once closed, there to be read only."""
-        pid = os.getpid()
+        pid = _process
         if self._session is not None and self._pid == pid:
             return self._session
         # One lock a process: a child may have inherited one that nobody will ever let go of.
@@ -193,17 +203,17 @@ class InferenceMonitor:
         """
         if not self._closed:
             return self.session.flush()
-        session = self._session if self._pid == os.getpid() else None
+        session = self._session if self._pid == _process else None
         return session is None or not session.courier.waiting
 
     def close(self) -> None:
         """Hands over the last counts and ends the threads, for good; again, it does nothing."""
         # Reentrant, since a signal's handler may close what its own thread is about to close.
-        with self._opening.setdefault(os.getpid(), threading.RLock()):
+        with self._opening.setdefault(_process, threading.RLock()):
             if self._closed:
                 return
             try:
-                if self._session is not None and self._pid == os.getpid():
+                if self._session is not None and self._pid == _process:
                     self._session.close()
             finally:
                 self._closed = True

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
+from driftline.metadata.allowed import naming_allowed
 from driftline.metadata.errors import InputError
 
 from .datatypes import Datatype
@@ -66,7 +67,9 @@ def parsed(body: bytes, head_length: str | None) -> tuple[InferRequest, memoryvi
         found = _decode(view[:length])
     except msgspec.ValidationError as problem:
         reason, _, path = str(problem).partition(" - at `")
-        raise InputError(path.rstrip("`").removeprefix("$").removeprefix("."), reason) from None
+        path = path.rstrip("`")
+        reason = naming_allowed(reason, InferRequest, path)
+        raise InputError(path.removeprefix("$").removeprefix("."), reason) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise InputError("", f"not strict JSON: {problem}") from None
     except RecursionError:

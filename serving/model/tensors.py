@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -72,9 +73,45 @@ def _ragged(values: list[Any]) -> str:
     for index, each in enumerate(values):
         shape = _shape(each)
         if shape is None or shape != first:
-            shown = "ragged" if shape is None else f"of shape {list(shape)}"
-            return f"instance {index} is {shown}, the first has {list(first or ())}"
-    return "the instances are ragged"
+            if shape is None:
+                return f"instance {index} is {_uneven(each, index)}"
+            return f"instance {index} is of shape {list(shape)}, the first has {list(first or ())}"
+    return "the instances are nested too deeply"
+
+
+def _uneven(instance: Any, index: int) -> str:
+    """Where the first value stands that is another than those before it: of another length, or a
+    list among values."""
+    # How long the lists are at each depth: as the first of each is.
+    lengths, value = [], instance
+    while isinstance(value, list):
+        lengths.append(len(value))
+        value = value[0] if value else None
+    open_lists: list[Iterator[tuple[int, Any]]] = [iter([(index, instance)])]
+    at: list[int] = []
+    while open_lists:
+        depth = len(open_lists) - 1
+        place, value = next(open_lists[-1], (None, None))
+        if place is None:
+            open_lists.pop()
+            continue
+        at[depth:] = [place]
+        wanted = lengths[depth] if depth < len(lengths) else None
+        if (len(value) if isinstance(value, list) else None) != wanted:
+            first = [index, *[0] * depth]
+            return f"ragged: {_long(value)} at {at}, {_long_as(wanted)} at {first}"
+        # Of plain values, by far the most, none needs a look of its own.
+        if isinstance(value, list) and (depth + 1 < len(lengths) or list in map(type, value)):
+            open_lists.append(iter(enumerate(value)))
+    return "nested too deeply"
+
+
+def _long(value: Any) -> str:
+    return _long_as(len(value) if isinstance(value, list) else None)
+
+
+def _long_as(length: int | None) -> str:
+    return "a single value" if length is None else f"a list of {length}"
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:

@@ -16,7 +16,7 @@ from driftline.metadata.schema import ModelMetadata, parse
 from ..alerts.alerts import Alerts
 from ..evaluation import report
 from ..evaluation.detail import detail
-from ..evaluation.standing import decode
+from ..evaluation.standing import decode, evidence
 from ..evaluation.timeline import points
 from ..hooks.session import Plan
 from ..stores.store import Store
@@ -100,7 +100,7 @@ def of_store(
         for each in pictured(drift)
     ]
     timeline = [
-        {"at": report.iso(each.at), "state": each.state, "evidence": each.evidence}
+        {"at": report.iso(each.at), "state": each.state, "evidence": evidence(each.evidence)}
         for each in history
     ]
     told: Told = {"open": [], "past": []}

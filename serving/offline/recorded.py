@@ -21,6 +21,7 @@ from driftline.metadata.signals import Floats
 
 from ..hooks.columns import Columns
 from ..model.preprocessing import preprocessings
+from ..model.signature import checked
 
 Arrays = dict[str, NDArray[Any]]
 Row = dict[str, Any]
@@ -42,6 +43,8 @@ class Recorded:
 def read(path: str, metadata: ModelMetadata, time_column: str | None = None) -> Recorded:
     """The traffic in an ``.npz``, ``.npy``, ``.csv`` or ``.parquet`` file.
 
+    Arrays are held against the signature and brought to its types, as a request's are.
+
     - npz: arrays by the names of inputs, and of outputs where they were recorded; all of one
       length. A model with one input may have it under ``inputs``, one output under ``outputs``.
     - npy: the batch of the only input.
@@ -51,7 +54,7 @@ def read(path: str, metadata: ModelMetadata, time_column: str | None = None) -> 
     `time_column` names the array or column with Unix seconds or ISO 8601 times.
 
     Raises:
-        InputError: naming what is missing, of another length, or no time.
+        InputError: naming what is missing, of another length, shape or type, or no time.
         SettingError: the kind of file is not known, or what it takes is not installed.
     """
     kind = Path(path).suffix.lower()
@@ -92,12 +95,15 @@ def _arrays(path: str, kind: str, metadata: ModelMetadata, time_column: str | No
         if time_column not in found:
             raise InputError(time_column, f"is not in the file, which holds {', '.join(found)}")
         times = _times(found[time_column].tolist(), time_column)
-    rows = len(next(iter(inputs.values())))
+    first = next(iter(inputs.values()))
+    rows = len(first) if first.ndim else 0
     for name, array in {**inputs, **(outputs if whole else {})}.items():
         if not array.ndim or len(array) != rows or not rows:
             raise InputError(
                 name, f"{rows} rows are wanted, at least one; its shape is {array.shape}"
             )
+    only = metadata.inputs[0].name if len(metadata.inputs) == 1 else ""
+    inputs = checked(inputs, metadata.inputs, rows, only)
     if times is not None and len(times) != rows:
         raise InputError(str(time_column), f"{rows} times are wanted, there are {len(times)}")
     return Recorded(inputs, outputs if whole else None, times)

@@ -67,7 +67,7 @@ def evidence(timeline: Sequence[dict[str, Any]], needed: float | None) -> Markup
     width, down = 2 * WIDTH, HEIGHT - TOP - BOTTOM
     # Evidence may grow to thousands; what matters is where it crosses the line.
     most = max(1.0, TIMES_NEEDED * (needed or 0.0))
-    found = [float(each["evidence"]) for each in chosen]
+    found = [LEAST_EVIDENCE if (e := each["evidence"]) is None else float(e) for each in chosen]
     values = [min(max(each, LEAST_EVIDENCE), most) for each in found]
     top = max([*values, 1.3 * (needed or 0.0), 1.0]) * 1.08
     span = max(times[-1] - times[0], 1.0)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ..alerts.condition import Condition
 from ..alerts.tolerance import Tolerance
 from ..known import Version
+from .recent import Added
 from .share import percent, too_large
 
 # What clients may be at fault for, but not who they are (401) or how fast they come (429).
@@ -14,20 +15,23 @@ _MISFITS = frozenset({"400", "413", "415", "422"})
 
 
 def misfits(
-    growth: Mapping[str, float] | None, version: Version, tolerance: Tolerance, now: float
+    growth: Mapping[str, Added] | None, version: Version, tolerance: Tolerance
 ) -> Condition:
     """Too many requests that do not fit the signature; None in `growth`: nothing can be said."""
-    hits = total = answers = 0.0
-    for name, number in (growth or {}).items():
+    total = answers = 0.0
+    wrong: list[Added] = []
+    for name, added in (growth or {}).items():
         kind, _, rest = name.partition("|")
         endpoint, _, code = rest.partition("|")
         if kind == "responses" and endpoint.startswith(("predict.", "v2.infer")):
-            answers += number
-            hits += number if code in _MISFITS else 0.0
+            answers += added.number
+            if code in _MISFITS:
+                wrong.append(added)
         elif name == "unusable|input":
-            hits += number
+            wrong.append(added)
         elif name == "requests":
-            total += number
+            total += added.number
+    hits = sum(each.number for each in wrong)
     total = max(total, answers, hits)
     share = hits / total if total else 0.0
     return Condition(
@@ -38,7 +42,7 @@ def misfits(
         firing=None if growth is None else False if not total else too_large(
             hits, total, tolerance.schema
         ),
-        since=now - 300.0,
+        since=_since(wrong),
         sentence_en=(
             f"{percent(share)} of {total:,.0f} requests of the last 5 minutes did not fit the "
             f"signature; {percent(tolerance.schema)} are tolerated."
@@ -50,22 +54,22 @@ def misfits(
     )  # fmt: skip
 
 
-def faults(growth: Mapping[str, float] | None, version: Version, now: float) -> Condition:
+def faults(growth: Mapping[str, Added] | None, version: Version) -> Condition:
     """Failures of the monitor itself, which predictions never notice."""
     found = {
-        name.removeprefix("monitor|"): number
-        for name, number in (growth or {}).items()
+        name.removeprefix("monitor|"): added
+        for name, added in (growth or {}).items()
         if name.startswith("monitor|")
     }
-    times = sum(found.values())
-    most = sorted(found, key=lambda each: found[each], reverse=True)[:3]
+    times = sum(each.number for each in found.values())
+    most = sorted(found, key=lambda each: found[each].number, reverse=True)[:3]
     return Condition(
         kind="health",
         model=version[0],
         version=version[1],
         name="monitor",
         firing=None if growth is None else times > 0,
-        since=now - 300.0,
+        since=_since(found.values()),
         sentence_en=(
             f"The monitor itself failed {times:,.0f} times in the last 5 minutes "
             f"({', '.join(most)}); predictions are not affected, counts may be missing."
@@ -75,3 +79,7 @@ def faults(growth: Mapping[str, float] | None, version: Version, now: float) -> 
             "预测不受影响,但计数可能缺失。"
         ),
     )
+
+
+def _since(wrong: Iterable[Added]) -> float | None:
+    return min((each.since for each in wrong), default=None)

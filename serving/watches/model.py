@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 
 from driftline.metadata.thresholds import Thresholds
 
@@ -12,7 +13,8 @@ from ..evaluation.judging import Caught, noted
 from ..known import Known, Version, known
 from ..stores.store import Store
 from . import counted, performance, window
-from .recent import Recent
+from .first import is_first_served
+from .recent import Added, Recent
 
 # A verdict that nobody renews any more says nothing about now.
 FRESH_SECONDS = 60
@@ -29,6 +31,7 @@ class ModelWatch:
         tolerance: how much is too much.
         limits: of the version that is served here, for sentences.
         caught: is told of a look that failed; what the others see is told all the same.
+        clock: gives the Unix second at which this process began to serve.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class ModelWatch:
         tolerance: Tolerance,
         limits: Thresholds,
         caught: Caught = noted,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
         self._own = own
@@ -47,6 +51,7 @@ class ModelWatch:
         self._caught = caught
         self._recent: dict[Version, Recent] = {}
         self._began: float | None = None
+        self._started = clock()
 
     def __call__(self, now: float) -> list[Condition]:
         """What holds at `now`.
@@ -62,6 +67,16 @@ class ModelWatch:
             found += self._of(version, each, now)
         return found
 
+    def _growth(self, version: Version, each: Known, now: float) -> Mapping[str, Added] | None:
+        recent = self._recent.get(version)
+        if recent is None:
+            recent = Recent()
+            # The store counts since ever, and by the first turn the first burst is in it.
+            if is_first_served(self._store, version, self._started):
+                recent.growth({}, self._started)
+            self._recent[version] = recent
+        return recent.growth(each.counters, now)
+
     def _of(self, version: Version, each: Known, now: float) -> list[Condition]:
         looks: list[Look] = []
         standing, own, tolerance = each.standing, version == self._own, self._tolerance
@@ -75,10 +90,10 @@ class ModelWatch:
                 lambda: [window.failed(told, version, tolerance)],
                 lambda: performance.conditions(told, version, tolerance),
             ]
-        growth = self._recent.setdefault(version, Recent()).growth(each.counters, now)
+        growth = self._growth(version, each, now)
         if own or looks:
-            looks.append(lambda: [counted.misfits(growth, version, tolerance, now)])
-            looks.append(lambda: [counted.faults(growth, version, now)])
+            looks.append(lambda: [counted.misfits(growth, version, tolerance)])
+            looks.append(lambda: [counted.faults(growth, version)])
         if own:
             at = None if standing is None else standing.at
             looks.append(lambda: [self._evaluated(at, now)])

@@ -1,4 +1,8 @@
-"""What a window's requests say: confidence, latency, failures."""
+"""What a window's requests say: confidence, latency, failures.
+
+Since when is not told: the window goes back far before what is wrong in it, up to an hour, so its
+alert began when it was first seen.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,6 @@ def low_confidence(
         version=version[1],
         firing=too_large(round(share * total), total, tolerated),
         severity="major" if share > 0.5 else "moderate",
-        since=standing.verdict.window_from,
         sentence_en=(
             f"{percent(share)} of {total:,} predictions are below the confidence limit{bound}; "
             f"{known}, {percent(tolerated)} are tolerated."
@@ -58,7 +61,6 @@ def slow(
         version=version[1],
         firing=too_large(round(share * total), total, tolerance.slow),
         severity="minor",
-        since=standing.verdict.window_from,
         sentence_en=(
             f"{percent(share)} of {total:,} requests took more than {bound} "
             f"(95th percentile {p95} ms); {percent(tolerance.slow)} are tolerated."
@@ -80,7 +82,6 @@ def failed(standing: Standing, version: Version, tolerance: Tolerance) -> Condit
         name="failures",
         firing=too_large(round(share * total), total, tolerance.failed),
         severity="major",
-        since=standing.verdict.window_from,
         sentence_en=f"The model failed {percent(share)} of {total:,} requests.",
         sentence_zh=f"模型处理 {total:,} 个请求,失败 {percent(share)}。",
     )

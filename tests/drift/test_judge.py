@@ -157,3 +157,34 @@ def test_an_hour_does_not_blur_a_beginning_that_was_known_to_the_minute(normal, 
     (named,) = [each for each in verdict.signals if each.name == "x2"]
     assert named.onset == START + 34 * 60
     assert judge(normal, last, slow=hour).onset == START
+
+
+def test_a_night_without_requests_after_a_drift_that_partly_returned_is_judged(fit, ring) -> None:
+    """One column shifted and came back, another shifted since; then no request came for an hour.
+    The fast ring is empty, and in the slow one the first column's past is forgotten."""
+    random = np.random.default_rng(0)
+    reference = fit(random.normal(size=(4_000, 2)))
+
+    def rows(first: float, second: float) -> np.ndarray:
+        return np.array([first, second]) + random.normal(size=(60, 2))
+
+    batches, verdict = [rows(0, 0.8) for _ in range(6)], None
+    for minute in range(50):
+        batches.append(rows(0.8 if minute > 25 else 0, 0))
+        slow = ring(reference, [np.concatenate(batches)], width=3600)
+        verdict = judge(reference, ring(reference, batches), previous=verdict, slow=slow)
+    assert any(each.quiet_since for each in verdict.signals)
+    night = judge(reference, Ring.of(60, {}), previous=verdict, slow=slow)
+    assert night.state == "drift"
+    assert judge(reference, Ring.of(60, {}), previous=night).state == "no_data"
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_few_independent_requests_a_bucket_are_not_taken_for_bursts(fit, ring, rows: int) -> None:
+    """χ² of one value against one is always 1, which is more than its trimmed mean should be."""
+    reference = fit(np.random.default_rng(1).normal(size=(2_000, 1)))
+    found = [
+        judge(reference, ring(reference, traffic(seed, 60, rows, 1))).signals[0].inflation
+        for seed in range(30)
+    ]
+    assert np.median(found) < 1.35

@@ -35,12 +35,38 @@ def test_signal_goes_before_group_before_default_before_built_in(normal: Referen
         ({"false_alarms": "never"}, "false_alarms"),
         ({"false_alarms": "0 per 1d"}, "false_alarms"),
         ({"latency_ms": -1}, "latency_ms"),
+        ({"latency_ms": 0}, "latency_ms"),
+        ({"latency_ms": float("inf")}, "latency_ms"),
+        ({"low_confidence": 7}, "low_confidence"),
+        ({"low_confidence": float("nan")}, "low_confidence"),
+        ({"accuracy_loss": 1.5}, "accuracy_loss"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(settings: dict[str, object], field: str) -> None:
     with pytest.raises(SettingError) as refused:
         read_thresholds(settings)
     assert refused.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "reason"),
+    [
+        ("low_confidence", 7, "must be from 0 to 1, got 7"),
+        ("accuracy_loss", -0.1, "must be from 0 to 1, got -0.1"),
+        ("latency_ms", 0, "must be a finite number above 0, got 0"),
+    ],
+)
+def test_a_limit_that_cannot_be_is_refused_with_what_can(
+    limit: str, value: float, reason: str
+) -> None:
+    with pytest.raises(SettingError) as refused:
+        read_thresholds({limit: value})
+    assert str(refused.value) == f"{limit}: {reason}"
+
+
+def test_limits_at_the_ends_of_what_can_be_are_taken() -> None:
+    read_thresholds({"low_confidence": 0, "accuracy_loss": 1, "latency_ms": 0.001})
+    read_thresholds({"low_confidence": 1, "accuracy_loss": 0, "latency_ms": None})
 
 
 def test_a_signal_that_is_not_in_the_reference_is_refused(normal: Reference, ring) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import socket
 import subprocess
 import sys
@@ -51,6 +52,8 @@ def test_inspect_shows_the_model_its_signature_and_its_signals(package):
         (("inspect", "/does/not/exist"), 1, "there is no such folder or .zip"),
         (("serve",), 2, "package: the folder or .zip of a packaged model is wanted"),
         (("serve", "p", "--port", "high"), 2, "port: Expected `int`"),
+        (("serve", "p", "--state", "/no/s.db"), 2, "state: there is no folder /no"),
+        (("serve", "p", "--refresh-folder", "/no"), 2, "refresh_folder: there is no folder /no"),
         (("serve", "p", "--bucket", "7s"), 2, "bucket: 7 s do not divide an hour"),
         (("serve", "p", "--host", "0.0.0.0"), 2, "set a token, or --allow-anonymous"),
     ],
@@ -159,6 +162,25 @@ def test_the_screen_names_what_changed_first():
     assert "1,234 requests" in shown
     assert shown.index("b rose.") > shown.index("Drift in b.")
     assert "and 1 more signals" in shown
+
+
+def test_the_screen_has_a_dash_where_nothing_is_known_yet(client):
+    """No first second of 1970, and no None."""
+    before = screen(client.get("/drift").get_json())
+    assert "no_data since -" in before
+    assert "0 requests, - to -" in before
+    session = client.engine.monitor.session
+    session.evaluator.turn(1_800_000_000.0)
+    after = screen(client.get("/drift").get_json())
+    assert re.search(r"^a0 +no_data +- +- ", after, re.MULTILINE)
+    for wrong in ("1970", "None", "-300"):
+        assert wrong not in before + after
+
+
+def test_a_board_whose_state_has_no_folder_is_refused(tmp_path):
+    done = run("board", "--port", "0", "--state", str(tmp_path / "x" / "y.db"))
+    assert done.returncode == 2
+    assert done.stderr == f"driftline: state: there is no folder {tmp_path / 'x'}\n"
 
 
 def test_tables_are_aligned():

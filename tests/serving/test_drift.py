@@ -29,6 +29,22 @@ def test_before_any_request_it_says_that_there_is_no_data(client):
     told = client.get("/drift").get_json()
     assert told["state"] == "no_data"
     assert told["window"]["requests"] == 0
+    assert (told["since"], told["evaluated"], told["evidence"]) == (None, None, None)
+
+
+def test_what_has_no_data_has_no_evidence(client):
+    """Null wherever evidence is told, and not the least that a verdict holds it to be."""
+    evaluated(client)
+    told = client.get("/drift").get_json()
+    assert told["evaluated"]
+    assert {each["evidence"] for each in told["signals"] + told["multivariates"]} == {None}
+    assert told["evidence"] is None
+    point = client.get("/drift/timeline").get_json()["points"][-1]
+    assert {point["evidence"], *(each["evidence"] for each in point["signals"].values())} == {None}
+    assert client.get("/drift/signals/a0").get_json()["timeline"][-1]["evidence"] is None
+    send(client, 100)
+    told = evaluated(client)
+    assert isinstance(told["evidence"], float)
 
 
 def test_clean_traffic_is_stable_and_a_shift_is_drift_with_names_sizes_and_sentences(client):

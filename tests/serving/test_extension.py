@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import subprocess
 import sys
 import time
@@ -10,7 +11,7 @@ import time
 import numpy as np
 import pytest
 import served
-from flask import Flask
+from flask import Blueprint, Flask
 
 from driftline.metadata.errors import SettingError
 from driftline.serving.extension import Driftline
@@ -66,6 +67,19 @@ def test_the_example_is_stable_on_its_own_kind_and_drifts_on_another(wine):
     assert found["window"]["rows"] == 2_000
 
 
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"rows": []}, {"rows": [[1.0]]}, {"rows": [[None] * 13]}, {"rows": None}, [], None,
+     {"rows": [[1.0] * 13, [1.0]]}, {"rows": ["x" * 13]}, {"rows": [[10**400] * 13]}],
+)  # fmt: skip
+def test_the_example_refuses_what_are_no_rows(wine, body):
+    """A reason for the client, and no traceback."""
+    data = json.dumps(body)
+    answer = wine.app.test_client().post("/predict", data=data, content_type="application/json")
+    assert answer.status_code == 422
+    assert "rows of 13 finite numbers" in answer.text
+
+
 def test_labels_are_joined_by_request_id(wine):
     """What `observe` saw can be judged later."""
     client = wine.app.test_client()
@@ -111,6 +125,28 @@ def test_a_token_guards_only_what_driftline_added(package):
         assert client.get("/driftline/drift").status_code == 401
         header = {"Authorization": "Bearer let me in"}
         assert client.get("/driftline/drift", headers=header).status_code == 200
+    finally:
+        driftline.monitor.close()
+
+
+@pytest.mark.parametrize("ours", ["first", "last"])
+def test_an_application_may_have_blueprints_of_the_same_names(package, ours):
+    """Before driftline or after it; each answers its own routes, and the token guards only ours."""
+    driftline, app = Driftline(package=package, token="let me in"), Flask("crowded")
+    if ours == "first":
+        driftline.init_app(app)
+    for name in ("drift", "feedback", "metadata", "alerts", "metrics"):
+        theirs = Blueprint(name, __name__)
+        theirs.add_url_rule(f"/{name}", name, lambda name=name: f"their {name}")
+        app.register_blueprint(theirs)
+    if ours == "last":
+        driftline.init_app(app)
+    client, header = app.test_client(), {"Authorization": "Bearer let me in"}
+    try:
+        for name in ("drift", "metadata", "alerts", "metrics"):
+            assert client.get(f"/{name}").text == f"their {name}"
+            assert client.get(f"/driftline/{name}").status_code == 401
+            assert client.get(f"/driftline/{name}", headers=header).status_code == 200
     finally:
         driftline.monitor.close()
 

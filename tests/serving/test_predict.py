@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import served
 
+from driftline.serving.metrics.histogram import REQUEST
 from driftline.serving.service_signals import requests_in
 
 
@@ -147,6 +148,24 @@ def test_missing_values_pass_where_the_signature_allows_them(client_of, tmp_path
     told = answer.get_json()
     assert told["predictions"][0]["label"] is None
     assert {each["code"] for each in told["warnings"]} == {"missing"}
+
+
+@pytest.mark.parametrize("token", [None, "open-sesame"])
+def test_what_a_browser_asks_beforehand_is_no_answered_prediction(client_of, token):
+    """OPTIONS, and a method that the route has not: in no count of answers, and in no seconds."""
+    client = client_of() if token is None else client_of(token=token)
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    for path in ("/predict", "/v2/models/toy/infer", "/drift"):
+        client.options(path)
+    client.head("/predict")
+    post(client, {"instances": [[0, 0, 0, 1]]}, **headers)
+    session = client.engine.monitor.session
+    session.flush()
+    told = {name.partition("|")[2]: value for name, value in session.store.counters().items()}
+    answered = {name: value for name, value in told.items() if name.startswith("responses|")}
+    assert answered == {"responses|predict.predict|200": 1}
+    bounds, _ = REQUEST.read(told)
+    assert bounds[-1] == ("+Inf", 1)
 
 
 def test_every_answer_is_counted(client):

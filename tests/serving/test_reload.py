@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import threading
 from pathlib import Path
@@ -10,8 +9,6 @@ from pathlib import Path
 import pytest
 import requests
 import served
-
-from driftline.metadata.schema import ModelInfo
 
 pytestmark = pytest.mark.slow
 
@@ -54,15 +51,6 @@ def where(tmp_path) -> Path:
     return served.package(tmp_path / "mine" / "package").path
 
 
-def put_second(path: Path, tmp_path: Path) -> None:
-    """Version 2 at `path`."""
-    (tmp_path / "other").mkdir()
-    model = ModelInfo(name="toy", version="2", architecture="Dense", parameters=12)
-    other = served.package(tmp_path / "other" / "package", model=model)
-    shutil.rmtree(path)
-    other.path.rename(path)
-
-
 @pytest.mark.parametrize("how", ["signal", "route"])
 def test_a_new_version_is_taken_in_without_dropping_a_request(serve, where, tmp_path, how):
     """Under load every request is answered, first by version 1, in the end by version 2."""
@@ -70,7 +58,7 @@ def test_a_new_version_is_taken_in_without_dropping_a_request(serve, where, tmp_
     traffic = Traffic(server.address)
     try:
         served.until(lambda: len(traffic.answers) > 30, 30)
-        put_second(where, tmp_path)
+        served.put_second(where, tmp_path)
         if how == "signal":
             server.process.send_signal(signal.SIGHUP)
         else:

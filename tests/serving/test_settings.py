@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from driftline.drift import read_thresholds
 from driftline.metadata.errors import SettingError
 from driftline.serving.settings import is_loopback, load, seconds
 
@@ -46,10 +47,15 @@ def test_texts_become_values():
         ({"package": "p", "bucket": "0s"}, {}, "bucket"),
         ({"package": "p", "low_confidence": "2"}, {}, "low_confidence"),
         ({"package": "p", "latency_ms": "nan"}, {}, "latency_ms"),
+        ({"package": "p", "latency_ms": "0"}, {}, "latency_ms"),
         ({"package": "p", "batch_sizes": "1,many"}, {}, "batch_sizes[1]"),
         ({"package": "p", "predictor": "no colon"}, {}, "predictor"),
         ({"package": "p", "log_level": "loud"}, {}, "log_level"),
         ({"package": "p", "state": "memory:"}, {}, "state"),
+        ({"package": "p", "state": "/does/not/exist.db"}, {}, "state"),
+        ({"package": "p", "state": "sqlite:////does/not/exist.db"}, {}, "state"),
+        ({"package": "p", "state": "/tmp"}, {}, "state"),
+        ({"package": "p", "refresh_folder": "/does/not/exist"}, {}, "refresh_folder"),
         ({"package": "p", "colour": "red"}, {}, "colour"),
         ({"package": "p"}, {"DRIFTLINE_COLOUR": "red"}, "DRIFTLINE_COLOUR"),
         ({"package": "p", "token": ""}, {}, "token"),
@@ -60,6 +66,32 @@ def test_what_cannot_be_is_refused_by_name(given, environment, field):
     with pytest.raises(SettingError) as caught:
         load(given, environment)
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize("value", ["7", "-0.5", "nan"])
+def test_a_limit_is_refused_in_the_same_words_as_an_option_and_in_a_file(value):
+    """One place knows what is possible."""
+    with pytest.raises(SettingError) as as_an_option:
+        load({"package": "p", "low_confidence": value}, {})
+    with pytest.raises(SettingError) as in_a_file:
+        read_thresholds({"low_confidence": float(value)})
+    assert str(as_an_option.value) == str(in_a_file.value)
+
+
+def test_a_word_that_is_none_of_those_allowed_is_refused_with_these():
+    with pytest.raises(SettingError, match=r"alert_language: .*'fr'; one of en, zh is wanted"):
+        load({"package": "p", "alert_language": "fr"}, {})
+
+
+def test_a_folder_that_is_not_there_is_refused_with_its_name(tmp_path):
+    """Nothing is made of what lies in one that is."""
+    missing = tmp_path / "x"
+    with pytest.raises(SettingError, match=f"state: there is no folder {missing}"):
+        load({"package": "p", "state": str(missing / "y.db")}, {})
+    with pytest.raises(SettingError, match=f"refresh_folder: there is no folder {missing}"):
+        load({"package": "p", "refresh_folder": str(missing)}, {})
+    load({"package": "p", "state": str(tmp_path / "y.db"), "refresh_folder": str(tmp_path)}, {})
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "::", "example.org"])

@@ -100,7 +100,7 @@ export class Detail {
     const common = { type: "scatter", mode: timeline.length > 1 ? "lines" : "markers", hoverinfo: "skip", x };
     const onset = verdict?.onset;
     library.react(this.plot, [
-      { ...common, y: timeline.map((each) => Math.max(each.evidence, -1)), line: { color: look.accent, width: 2 }, marker: { color: look.accent } },
+      { ...common, y: timeline.map((each) => Math.max(each.evidence ?? -1, -1)), line: { color: look.accent, width: 2 }, marker: { color: look.accent } },
       { ...common, y: timeline.map((each) => each.psi), yaxis: "y2", line: { color: look.lines[1], width: 1.6, dash: "dash" }, marker: { color: look.lines[1] } },
     ], layout(look, {
       height: 200, margin: { l: 44, r: 44, t: 8, b: 28 }, dragmode: false,

@@ -87,7 +87,7 @@ async function draw() {
   const tone = { drift: look.drift, warning: look.warning, stable: look.stable };
   const lines = [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: needed, y1: needed, line: { color: look.drift, width: 1.2, dash: "dash" } }];
   if (onset) lines.push({ type: "line", x0: local(onset), x1: local(onset), yref: "paper", y0: 0, y1: 1, line: { color: look.drift, width: 1.5, dash: "dot" } });
-  const y = points.map((each) => Math.max(each.evidence, -1)); // without data it is −300
+  const y = points.map((each) => Math.max(each.evidence ?? -1, -1)); // without data it is null
   library.react($("timeline"), [
     { type: "scatter", mode: "lines", x, y, hoverinfo: "skip", line: { color: look.accent, width: 2 }, fill: "tozeroy", fillcolor: "rgba(0,0,0,0)" },
     { type: "scatter", mode: "markers", x: x.slice(-1), y: y.slice(-1), hoverinfo: "skip", cliponaxis: false, marker: { size: 9, color: tone[points.at(-1).state] ?? look.quiet } },

@@ -8,7 +8,7 @@ export function ranked(signals) {
   const key = (each) => {
     const told = STATES.indexOf(each.state);
     // There are two or three flags beside each column, and most never stir.
-    return [told, SEVERITIES.indexOf(each.severity), told > 1 && each.kind === "flag" ? 1 : 0, -(each.effect?.psi ?? 0), -each.evidence];
+    return [told, SEVERITIES.indexOf(each.severity), told > 1 && each.kind === "flag" ? 1 : 0, -(each.effect?.psi ?? 0), -(each.evidence ?? -300)];
   };
   return [...signals].sort((a, b) => {
     const [left, right] = [key(a), key(b)];

@@ -42,7 +42,7 @@ function sure(drift, sentences, open) {
     if (chips.length) said.push(h("li", { class: "chips" }, say("which"), chips, left ? say("and_more", left) : null));
   }
   if (["drift", "warning", "stable"].includes(drift.state)) {
-    const has = drift.evidence < 0 ? say("under_one") : power(drift.evidence);
+    const has = (drift.evidence ?? -1) < 0 ? say("under_one") : power(drift.evidence);
     said.push(h("li", {}, say("sure", has, power(-Math.log10(drift.false_alarm.alpha)))));
     said.push(h("li", {}, hurt(drift.accuracy, sentences)));
   }

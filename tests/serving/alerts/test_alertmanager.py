@@ -57,6 +57,20 @@ def test_labels_stay_the_same_while_the_alert_gets_worse(kit: Any, endpoint: Any
     assert firing["annotations"]["summary"] == "[major] Drift: digits/1"
 
 
+def test_an_alert_that_grew_worse_takes_the_place_of_the_lesser_one(
+    kit: Any, endpoint: Any
+) -> None:
+    """Else routes by severity would never hear of it: over there labels are who an alert is."""
+    sink = Alertmanager(kit.sink(endpoint.url), clock=lambda: kit.now)
+    worse = msgspec.structs.replace(kit.message(), before="moderate")
+    sink.send(worse)
+    lesser, now = endpoint.received[0].json
+    assert (lesser["labels"]["severity"], now["labels"]["severity"]) == ("warning", "critical")
+    assert lesser["labels"] | {"severity": "critical"} == now["labels"]
+    assert lesser["endsAt"] == "2027-01-15T08:00:05Z"
+    assert now["endsAt"] == "2027-01-15T08:04:00Z"
+
+
 def test_the_path_may_be_in_the_address(kit: Any, endpoint: Any) -> None:
     for path in ("", "/", "/api/v2/alerts", "/api/v2/alerts/"):
         Alertmanager(kit.sink(endpoint.url + path)).send(kit.message())

@@ -6,14 +6,12 @@ A new kind has to say in `DIALECTS` how its receiver answers; without that the f
 from __future__ import annotations
 
 import logging
-import time
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from driftline.serving.alerts import Patience, sinks
-from driftline.serving.alerts.log import Log
 from driftline.serving.secret import Secret
 from driftline.serving.stores.memory import MemoryStore
 
@@ -108,6 +106,40 @@ def test_begin_and_end_arrive_once_in_order(play: Play) -> None:
     play.deliver(40)
     assert ids(play.endpoint) == ["firing", "resolved"]
     assert play.totals == {"delivered": 2}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("kind", HTTP_KINDS)
+def test_growing_worse_is_told_once_between_begin_and_end(
+    kit: Any, endpoint: Any, kind: str, language: Any
+) -> None:
+    """Whichever worker sends: one message more, under the same alert id and with a body of its
+    own; people read that it is worse, machines the new severity."""
+    endpoint.usual = kit.Answer(body=DIALECTS[kind].ok)
+    store, sink = MemoryStore(), kit.sink(endpoint.url, kind=kind, language=language)
+    for second, firing, severity in (
+        (0, True, "moderate"), (5, True, "major"), (10, True, "major"),
+        (15, False, "major"), (320, False, "major"),
+    ):  # fmt: skip
+        conditions = [kit.condition(firing, severity=severity)]
+        workers = [kit.alerts(store, sink), kit.alerts(store, sink)]
+        for each in workers:
+            each.observe(conditions, kit.now + second, None)
+        for each in workers:
+            assert each.deliver(kit.now + second, None, wait=20)
+    bodies = [each.body.decode() for each in endpoint.received]
+    if sinks().get(kind).repeat_seconds:
+        bodies = list(dict.fromkeys(bodies))
+    assert len(bodies) == 3
+    (past,) = workers[0].past()
+    assert all(past.id in each for each in bodies)
+    if kind == "cloudevents":
+        assert [each.json["data"]["severity"] for each in endpoint.received][1] == "major"
+        assert len({each.headers["idempotency-key"] for each in endpoint.received}) == 3
+    else:
+        word = "worse than moderate" if language == "en" else "由中等加重"
+        said = [word in each.encode().decode("unicode_escape") or word in each for each in bodies]
+        assert said == [False, True, False]
 
 
 @pytest.mark.parametrize("how", ["reset", "hang", "crawl", "cut", "drip"])
@@ -223,41 +255,3 @@ def test_limits_are_kept(kit: Any, endpoint: Any, kind: str) -> None:
         assert all(b - a <= allowed for a, b in zip(counts, counts[span:], strict=False))
     if not limits:
         assert len(counts) == 2
-
-
-def test_one_slow_sink_holds_up_no_other(
-    kit: Any, store: Any, endpoint: Any, second_endpoint: Any
-) -> None:
-    """While one receiver hangs, the other is served, and the caller waits no longer than asked."""
-    endpoint.usual = kit.Answer(how="hang")
-    alerts = kit.alerts(
-        store, kit.sink(endpoint.url, name="slow"), kit.sink(second_endpoint.url, name="quick")
-    )
-    alerts.observe([kit.condition()], kit.now, None)
-    began = time.monotonic()
-    assert not alerts.deliver(kit.now, None, wait=0.2)
-    assert time.monotonic() - began < 2
-    kit.wait(lambda: len(second_endpoint.received) == 1)
-    alerts.observe([kit.condition(False)], kit.now + 1, None)
-    alerts.observe([kit.condition(False)], kit.now + 301, None)
-    kit.wait(lambda: alerts.deliver(kit.now + 301, None, wait=0.05) or True)
-    kit.wait(lambda: len(second_endpoint.received) == 2)
-    assert len(endpoint.received) == 1
-    endpoint.closing.set()
-
-
-def test_a_sinks_own_fault_is_fenced(kit: Any, store: Any, monkeypatch: Any) -> None:
-    """An exception out of `send` is one more try that failed."""
-
-    def broken(self: Log, message: Any) -> Any:
-        raise ZeroDivisionError("with a t0ken in it")
-
-    monkeypatch.setattr(Log, "send", broken)
-    alerts = kit.alerts(store, kit.sink("http://unused/", kind="log"))
-    alerts.observe([kit.condition()], kit.now, None)
-    assert alerts.deliver(kit.now, None, wait=10)
-    (health,) = alerts.health()
-    assert health.problem == "the sink failed: ZeroDivisionError"
-    monkeypatch.undo()
-    assert alerts.deliver(kit.now + 10, None, wait=10)
-    assert alerts.health()[0].totals == {"retried": 1, "delivered": 1}

@@ -142,11 +142,37 @@ def test_a_worse_alert_reaches_the_route_that_wants_it_once(kit: Any) -> None:
     told = [(each.sink, each.state, each.severity) for each in run.messages]
     assert told == [
         ("log", "firing", "minor"),
+        ("log", "firing", "major"),
         ("pager", "firing", "major"),
-        ("log", "resolved", "minor"),
+        ("log", "resolved", "major"),
         ("pager", "resolved", "major"),
     ]
-    assert run.messages[2].alert.severity == "major"
+    assert [each.before for each in run.messages] == [None, "minor", None, None, None]
+
+
+def test_each_severity_that_an_alert_grows_to_is_told_once(kit: Any) -> None:
+    """Under the same id and a key of its own; going back and forth is no news."""
+    run = Run()
+    for second, severity in enumerate(
+        ("minor", "minor", "moderate", "minor", "moderate", "major", "moderate", "major")
+    ):
+        run.see(kit.now + second, kit.condition(severity=severity))
+    told = [(each.state, each.severity, each.before) for each in run.messages]
+    assert told == [
+        ("firing", "minor", None),
+        ("firing", "moderate", "minor"),
+        ("firing", "major", "moderate"),
+    ]
+    assert len({each.alert.id for each in run.messages}) == 1
+    assert len({each.key for each in run.messages}) == 3
+
+
+def test_what_grows_worse_within_the_group_wait_is_one_message(kit: Any) -> None:
+    run = Run(group=10.0)
+    run.see(kit.now, kit.condition(severity="minor"))
+    run.see(kit.now + 5, kit.condition(severity="major"))
+    run.see(kit.now + 10, kit.condition(severity="major"))
+    assert [(each.severity, each.before) for each in run.messages] == [("major", None)]
 
 
 def test_a_sink_that_is_added_hears_of_open_alerts(kit: Any) -> None:

@@ -10,6 +10,7 @@ import pytest
 from driftline.drift.verdict import Breach, Effect, MultivariateVerdict, SignalVerdict, Verdict
 from driftline.serving.alerts import Alert, Message, from_breaches, from_verdict
 from driftline.serving.alerts.alert import Kind
+from driftline.serving.alerts.log import Log
 from driftline.serving.alerts.words import told
 
 
@@ -33,6 +34,21 @@ def test_the_same_in_chinese(kit: Any) -> None:
     assert words.lines[0] == "自 14:05Z 起 mean 出现漂移。"
     assert words.lines[2] == "证据强度 10^6.2(阈值 10^4.6):远超阈值"
     assert words.signals == ("mean(input,严重):mean 上升了 0.8 σ", "另有 11 个信号")
+
+
+def test_an_alert_that_has_grown_worse_says_so_in_its_title(kit: Any) -> None:
+    message = msgspec.structs.replace(kit.message(), before="moderate")
+    assert told(message, "en").title == "[major, worse than moderate] Drift: digits/1"
+    assert told(message, "zh").title == "[严重,由中等加重] 数据漂移:digits/1"
+    assert told(message, "en").lines == told(kit.message(), "en").lines
+
+
+def test_growing_worse_is_in_the_programs_own_log(
+    kit: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    message = msgspec.structs.replace(kit.message(), before="moderate")
+    Log(kit.sink("http://unused/", kind="log")).send(message)
+    assert caplog.messages[0].startswith("[major, worse than moderate] Drift: digits/1")
 
 
 def test_an_end_says_how_long_it_lasted_and_what_it_was(kit: Any) -> None:
@@ -119,6 +135,8 @@ def test_a_verdict_of_drift_is_a_condition_that_fires() -> None:
     assert found.firing is True
     assert found.severity == "major"
     assert found.since == 1_800_000_000
+    assert found.since_text in found.sentence_en
+    assert found.since_text in found.sentence_zh
     assert found.needed_log10 == pytest.approx(4.0)
     assert [each.name for each in found.signals] == ["mean", "spread"]
     assert "mean" in found.sentence_en
@@ -165,6 +183,7 @@ def test_breaches_are_a_condition_of_their_own() -> None:
     breach = Breach("latency_ms", "mean_high", 200.0, 310.0, "")
     found = from_breaches(verdict("stable", breaches=(breach,)), "digits", "1")
     assert (found.kind, found.firing) == ("limit", True)
+    assert found.since is None, "the window goes back further than the breach"
     assert "latency_ms" in found.sentence_en
     assert "latency_ms" in found.sentence_zh
     assert from_breaches(verdict("stable"), "digits", "1").firing is False

@@ -160,6 +160,14 @@ def test_bad_binary_tensors_are_a_400_with_their_reason(client, sent, reason):
     assert reason in answer.get_json()["error"]
 
 
+def test_a_datatype_that_there_is_not_is_refused_with_those_there_are(client):
+    body = body_of(ZEROS)
+    body["inputs"][0]["datatype"] = "FP31"
+    answer = client.post(INFER, json=body)
+    assert answer.status_code == 400
+    assert "'FP31'; one of BOOL, BYTES, FP16, " in answer.get_json()["error"]
+
+
 def test_unknown_models_versions_and_routes_are_a_404_in_the_protocols_form(client):
     for path in ("/v2/models/other", "/v2/models/toy/versions/2", "/v2/nowhere"):
         answer = client.get(path)

@@ -16,6 +16,11 @@ from driftline.serving.model.tensors import tensor
 X = TensorSpec("x", "float32", (None, 4))
 
 
+def deep(levels):
+    """A number in so many lists."""
+    return [deep(levels - 1)] if levels else 1.0
+
+
 def arrays_of(instances, specs, columns):
     """Of a model with these inputs."""
     metadata = served.metadata(inputs=specs)
@@ -47,7 +52,10 @@ def test_null_and_a_column_left_out_are_missing(columns):
     [
         ([], "instances", "the batch is empty"),
         ([[1, 2, 3, 4], [1, 2]], "instances", r"instance 1 is of shape \[2\], the first has \[4\]"),
-        ([[1, 2, [3], 4]], "instances", "ragged"),
+        ([[1, 2, [3], 4]], "instances", r"instance 0 is ragged: a list of 1 at \[0, 2\], a single"),
+        ([[[1, 2], [3]]], "instances", r"a list of 1 at \[0, 1\], a list of 2 at \[0, 0\]$"),
+        ([[1], [[2], 3]], "instances", r"1 is ragged: a single value at \[1, 1\], a list of 1"),
+        ([deep(80)], "instances", "instance 0 is nested too deeply"),
         ([[1, 2, 3, "four"]], "instances", r"a number expected at \[0, 3\], got a string"),
         ([[1, 2, 3, {"a": 1}]], "instances", r"number expected at \[0, 3\], got an object"),
         ([[1, 2, 3, None], [1, 2, 3, "x"]], "instances", r"\[1, 3\], got a string"),

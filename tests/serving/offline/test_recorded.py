@@ -12,7 +12,7 @@ import served
 from driftline.metadata.errors import InputError
 from driftline.metadata.extract import EXTRACTORS, Category, Number, Tabular
 from driftline.metadata.preprocess import PREPROCESSINGS, TablePreprocessing
-from driftline.metadata.schema import Extraction, ModelMetadata
+from driftline.metadata.schema import Extraction, ModelMetadata, TensorSpec
 from driftline.serving.hooks.columns import Columns
 from driftline.serving.model.preprocessing import preprocessings
 from driftline.serving.offline.recorded import read
@@ -72,6 +72,35 @@ def test_a_cell_has_the_code_that_json_would_have(
     asked = [{"a0": 1, "a1": -2.5, "a2": 3, "zip": value} for value, _ in cells]
     service = preprocessings(metadata, Columns(metadata))["x"]
     np.testing.assert_array_equal(matrix, service.batch(asked))
+
+
+IMAGES = (TensorSpec("x", "float32", (None, 1, None, None)),)
+
+
+@pytest.mark.parametrize("size", [(5, 12), (12, 12)])
+def test_images_may_have_any_size_that_the_signature_leaves_open(
+    size: tuple[int, int], tmp_path: Path
+) -> None:
+    path = tmp_path / "images.npy"
+    np.save(path, np.zeros((9, 1, *size), np.float32))
+    recorded = read(str(path), served.metadata(inputs=IMAGES))
+    assert recorded.inputs["x"].shape == (9, 1, *size)
+
+
+def test_images_of_another_shape_than_the_signatures_are_refused_with_both(tmp_path: Path) -> None:
+    path = tmp_path / "images.npy"
+    np.save(path, np.zeros((1500, 1, 5, 12), np.float32))
+    fixed = served.metadata(inputs=(TensorSpec("x", "float32", (None, 1, 12, 12)),))
+    with pytest.raises(InputError) as refused:
+        read(str(path), fixed)
+    assert str(refused.value) == "x: shape [n, 1, 12, 12] expected, got [1500, 1, 5, 12]"
+
+
+def test_arrays_are_brought_to_the_signatures_types_as_a_requests_are(tmp_path: Path) -> None:
+    """A decimal as a 64-bit float is another value than the 32-bit one that the reference knows."""
+    path = tmp_path / "rows.npy"
+    np.save(path, np.full((9, 4), 0.1))
+    assert read(str(path), served.metadata()).inputs["x"].dtype == np.float32
 
 
 def test_a_column_that_a_declared_preprocessing_lacks_is_named(tmp_path: Path) -> None:

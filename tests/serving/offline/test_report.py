@@ -19,6 +19,7 @@ from driftline.serving.offline.page import page, write
 from driftline.serving.offline.recorded import read
 from driftline.serving.offline.replay import replay
 from driftline.serving.offline.summary import next_steps
+from driftline.serving.stores import open_store
 
 LARGEST = 500_000
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -210,6 +211,35 @@ def up(server) -> bool:
 def test_what_is_no_service_is_said(package, tmp_path):
     with pytest.raises(StoreError, match="cannot be asked"):
         of_service("127.0.0.1:9", None)
+
+
+def test_a_state_that_is_not_there_makes_no_report_and_no_file(package, tmp_path):
+    """Whatever is wrong with it: no file, no folder, or nothing of this package in it."""
+    out, empty = tmp_path / "r.html", tmp_path / "empty.db"
+    store = open_store(str(empty))
+    store.ping()
+    store.close()
+    for state, said in (
+        (tmp_path / "nothere.db", f"state: there is no file {tmp_path / 'nothere.db'}"),
+        (f"sqlite:///{tmp_path}/nothere.db", "state: there is no file"),
+        (tmp_path / "none" / "x.db", "state: there is no file"),
+        (tmp_path, "state: there is no file"),
+        (empty, "has no verdict on this package, toy/1/"),
+        ("memory:", "has no verdict on this package, toy/1/"),
+    ):
+        words = ["report", str(package.path), "--state", str(state), "--out", str(out)]
+        done = CliRunner().invoke(cli, words)
+        assert done.exit_code == 2, state
+        assert said in done.stderr
+        assert {each.name.split("-")[0] for each in tmp_path.iterdir()} == {"empty.db"}
+
+
+def test_evidence_is_drawn_where_some_of_the_timeline_has_none():
+    points = [
+        {"at": f"2027-01-01T00:0{n}:00Z", "state": "stable", "evidence": told}
+        for n, told in enumerate([None, 1.0, None, 2.0])
+    ]
+    Well(str(svg.evidence(points, 4.6)))
 
 
 def test_a_place_that_cannot_be_written_is_named(drifted, tmp_path):

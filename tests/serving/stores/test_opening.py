@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from driftline.metadata.errors import SettingError, UnknownKind
+from driftline.metadata.errors import SettingError, StoreError, UnknownKind
 from driftline.serving.stores import open_store, opening, register_store
 from driftline.serving.stores.memory import MemoryStore
+from driftline.serving.stores.opening import check_place
 
 
 def test_memory():
@@ -54,6 +55,25 @@ def test_a_url_that_says_too_little_is_refused(url):
 def test_a_bad_redis_url_is_refused(url):
     with pytest.raises(SettingError, match="state"):
         open_store(url)
+
+
+def test_a_folder_that_is_lost_later_is_an_outage_and_no_setting(tmp_path):
+    """What is asked at the start is not asked by the store itself."""
+    url = str(tmp_path / "gone" / "state.db")
+    with pytest.raises(SettingError, match="there is no folder"):
+        check_place(url)
+    store = open_store(url)
+    with pytest.raises(StoreError, match="there is no folder"):
+        store.ping()
+    (tmp_path / "gone").mkdir()
+    store.ping()
+    store.close()
+    check_place(url)
+
+
+@pytest.mark.parametrize("url", ["memory:", "redis://127.0.0.1:1", "state.db", "sqlite:///s.db"])
+def test_what_needs_no_other_folder_has_none_that_could_be_missing(url):
+    check_place(url)
 
 
 def test_an_unknown_scheme_names_those_that_are_known():

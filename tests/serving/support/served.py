@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -129,6 +130,15 @@ def package(path: Path, columns: int = 4, **changes: Any) -> ModelPackage:
     model = path.parent / "model.npy"
     np.save(model, weights(columns))
     return ModelPackage.write(path, metadata(columns, **changes), {"model": model})
+
+
+def put_second(path: Path, scratch: Path) -> None:
+    """Version 2 in place of the package at `path`; `scratch` is a folder beside it."""
+    (scratch / "other").mkdir()
+    model = ModelInfo(name="toy", version="2", architecture="Dense", parameters=12)
+    other = package(scratch / "other" / "package", model=model)
+    shutil.rmtree(path)
+    other.path.rename(path)
 
 
 class Server:

@@ -143,3 +143,54 @@ class TestDetails:
             watched.step(loss=ops.ones((2, 3)))
         trained = Trained([], [], {}, tmp_path)
         assert trained.series("loss") == {7: 1.0}
+
+    @pytest.mark.parametrize("nan", [math.nan, np.float32("nan"), np.array(np.inf, np.float32)])
+    def test_a_number_that_is_not_finite_is_seen_in_a_step_that_is_not_sampled(
+        self, tmp_path: Path, nan: Any
+    ) -> None:
+        """A number in the host's memory costs nothing to check; what lasts is news only once."""
+        settings = MonitorSettings(sampling=Sampling(every=100, deep_every=100), report=False)
+        monitor = TrainingMonitor(tmp_path, sinks=(), settings=settings)
+        with monitor.loop() as watched:
+            for step in range(1, 91):
+                loss = nan if 40 <= step < 50 or step == 70 else 1.0
+                watched.step(loss={"loss": loss, "kl": 1.0} if step == 70 else loss)
+        assert list(Trained([], [], {}, tmp_path).series("loss")) == [2, 40, 70]
+        assert monitor.health().finite is False
+        (found,) = [
+            each.step for each in Trained([], [], {}, tmp_path).notices()
+            if each.rule == "non_finite"
+        ]  # fmt: skip
+        assert found == 40
+
+    def test_tensors_of_steps_that_are_not_sampled_are_not_read(self, tmp_path: Path) -> None:
+        class Device:
+            shape, dtype, size = (), "Float32", 1
+
+            def asnumpy(self) -> Any:
+                read.append(self)
+                return np.array(1.0, np.float32)
+
+        read: list[Any] = []
+        settings = MonitorSettings(sampling=Sampling(every=50, deep_every=50), report=False)
+        with TrainingMonitor(tmp_path, sinks=(), settings=settings).loop() as watched:
+            for _ in range(120):
+                watched.step(loss=Device())
+        assert len(read) == 5
+
+    @pytest.mark.parametrize(
+        ("loss", "said"),
+        [
+            (ms.Tensor(1.0), "| finite | in the 5 of 120 steps looked at |"),
+            (1.0, "| finite | yes |"),
+        ],
+    )
+    def test_the_report_says_in_how_many_steps_all_was_finite(
+        self, tmp_path: Path, loss: Any, said: str
+    ) -> None:
+        settings = MonitorSettings(sampling=Sampling(every=50, deep_every=50))
+        monitor = TrainingMonitor(tmp_path, sinks=(), settings=settings)
+        with monitor.loop(network=mlp()) as watched:
+            for _ in range(120):
+                watched.step(loss=loss)
+        assert said in (tmp_path / "training_report.md").read_text(encoding="utf-8")
