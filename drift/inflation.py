@@ -36,9 +36,9 @@ STEP = 1.1
 DAY = 24
 # Of 24 hours of independent requests F is told as 1.2 or less.
 SURELY = 1.5
-# A variance is told by stretches that outlast the bursts: so many as there are independent requests
-# would be too many (AR(1), ρ = 0.98: three times the default promise; half as many, twice).
-TELLING = 0.25
+# A variance is told by stretches that outlast the bursts: the share of independent requests with
+# which the promise is kept (AR(1), ρ = 0.98, as a common mode of ten; with 1 it is not).
+TELLING = 0.15
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +95,23 @@ def inflations(
         return fast, fast
     slower = inflation(panel, slow, fast).at_least(fast)
     return (fast.at_least(slower, SURELY) if len(slow) >= DAY else fast), slower
+
+
+def told_before(
+    panel: Panel, ring: Ring, bursts: Inflation, change: float, assumed: Inflation
+) -> Inflation:
+    """The `bursts` of a ring, as certain as the buckets before a `change` (unix seconds) tell.
+
+    A sudden change in a young ring looks like a burst, and would make uncertain what was known.
+    """
+    early = int(np.searchsorted(ring.starts, change))
+    if early < FEWEST:
+        return bursts
+    past = Ring(
+        ring.width, ring.starts[:early], ring.cells[:early], ring.rows[:early], ring.moments[:early]
+    )
+    told = inflation(panel, past, assumed)
+    return replace(bursts, freedom=np.maximum(bursts.freedom, told.freedom))
 
 
 def inflation(panel: Panel, ring: Ring, assumed: Inflation) -> Inflation:

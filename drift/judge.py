@@ -11,7 +11,7 @@ from driftline.metadata.thresholds import Thresholds
 from .detector import forget, trace, weights
 from .episode import FIRED, fire, overall, recall, states
 from .floor import Floor
-from .inflation import Inflation, ceiling, inflations
+from .inflation import Inflation, ceiling, inflations, told_before
 from .limit import breaches
 from .panel import Panel
 from .report import Finding, report
@@ -69,12 +69,21 @@ def judge(
     # A change that has come to stay is itself a difference between hours, and makes F large and
     # uncertain: it must not hide so.
     limit = np.where(held, np.inf, ceiling(panel, slow))
-    traces = [trace(panel, ring, bursts.certain(held), fast_weight, limit)]
-    if slow is not None:
-        traces.append(trace(panel, slow, slower.certain(held), slow_weight))
     since = [each.quiet_since if each else None for each in before]
     forgotten = np.array([-np.inf if each is None else each for each in since])
-    window = Window(panel, tuple(forget(each, forgotten) for each in traces), factor)
+
+    def seen(fast: Inflation, hours: Inflation) -> Window:
+        traces = [trace(panel, ring, fast, fast_weight, limit)]
+        if slow is not None:
+            traces.append(trace(panel, slow, hours, slow_weight))
+        return Window(panel, tuple(forget(each, forgotten) for each in traces), factor)
+
+    every = np.ones(panel.size, dtype=bool)
+    window, shares = seen(bursts.certain(every), slower.certain(every)), np.log(panel.shares)
+    if np.isfinite(bursts.freedom).any() and np.logaddexp.reduce(window.log_m + shares) >= demand:
+        change, _ = window.joint_onset(shares)
+        bursts = told_before(panel, ring, bursts, change, assumed)
+        window = seen(bursts.certain(held), slower.certain(held))
     floor = Floor.of(reference.signals, rules, panel.together)
 
     fired = fire(window, floor, demand, held, previous is not None)
@@ -92,7 +101,6 @@ def judge(
         fired.fired, strength, [each.state if each else None for each in before],
         window.rows, needed,
     )  # fmt: skip
-    shares = np.log(panel.shares)
     joint = float(np.logaddexp.reduce(fired.log_m + shares))
     state = overall(found, panel.aside, joint >= demand)
     onset = None

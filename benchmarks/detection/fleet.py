@@ -72,7 +72,11 @@ class Fleet:
         """
         fast = look.ring(WIDTH)
         slow = None if look.slow is None or alpha is None else look.ring(HOUR)
-        factor, slower = inflations(self._panel, fast, slow, self._assumed)
+        # As certain as can be: how uncertain F is, `judge` reckons with.
+        every = np.ones(self._panel.size, dtype=bool)
+        factor, slower = (
+            each.certain(every) for each in inflations(self._panel, fast, slow, self._assumed)
+        )
         if slow is None or alpha is None:
             found = trace(self._panel, fast, factor, 0.0).later[:, 0]
         else:

@@ -9,6 +9,7 @@ from scipy import stats
 
 from driftline.drift import Ring, judge
 from driftline.drift.freedom import slowed, tempered
+from driftline.drift.inflation import TELLING, Inflation, told_before
 from driftline.drift.panel import Panel
 
 
@@ -40,13 +41,13 @@ def test_evidence_that_grows_evenly_is_slowed_evenly() -> None:
 
 
 def test_freedom_is_limited_only_where_bursts_show(fit) -> None:
-    """A quarter of a degree a request over F − 1: bursts of a hundred leave few, twenty quiet
+    """It falls with F − 1, what is to be estimated: bursts of a hundred leave few, twenty quiet
     columns have no limit, nor has what is assumed."""
     random = np.random.default_rng(3)
     one, many = fit(random.normal(size=(4991, 1))), fit(random.normal(size=(4991, 20)))
     slow = told(Panel(one), ring_of_cells(cells_of(one, bursty(random, 0.98, 60 * ROWS, 1))))
     assert 60 * ROWS * slow.freedom[0] < 30
-    assert slow.freedom[0] == pytest.approx(0.25 / (slow.members[0] - 1))
+    assert slow.freedom[0] == pytest.approx(TELLING / (slow.members[0] - 1))
     every = told(Panel(many), ring_of_cells(cells_of(many, random.normal(size=(60 * ROWS, 20)))))
     assert np.median(60 * ROWS * every.freedom[:60:3]) > 5_000
     few = told(Panel(one), ring_of_cells(cells_of(one, random.normal(size=(10 * ROWS, 1)))))
@@ -95,3 +96,21 @@ def test_one_bursty_column_among_correlated_ones_pays_alone(fit) -> None:
     after = told(Panel(reference), ring_of_cells(cells_of(reference, rows))).members[:30:3]
     assert after[4] > 8
     assert np.delete(after / before, 4).max() < 1.25
+
+
+def test_a_sudden_change_in_a_young_ring_does_not_make_uncertain_what_was_known(fit) -> None:
+    """Three of 25 buckets moved by 1.5 σ look like a burst; those before them know of none."""
+    random = np.random.default_rng(8)
+    reference = fit(random.normal(size=(4991, 1)))
+    rows = random.normal(size=(25 * ROWS, 1))
+    rows[22 * ROWS :] += 1.5
+    ring = ring_of_cells(cells_of(reference, rows))
+    ring = Ring(60, ring.starts, ring.cells, ring.rows, np.zeros((25, 1, 5)))
+    panel = Panel(reference)
+    once = Inflation.of(panel, np.ones(panel.signals))
+    bursts = told(panel, ring)
+    before = told_before(panel, ring, bursts, 22 * 60, once)
+    assert before.freedom[0] > 2 * bursts.freedom[0]
+    assert (before.members == bursts.members).all()
+    assert told_before(panel, ring, bursts, 19 * 60, once) is bursts, "too few to know of bursts"
+    assert judge(reference, ring).state == "drift"
