@@ -2,7 +2,7 @@
 
 Runs the sections of `detection` and writes ``docs/detection.md`` with its pictures. All chance is
 seeded. Each section's results are kept in ``build/detection.json``: one can run by itself, and the
-page still shows the others.
+page still shows the others. It is written when there are results of all.
 """
 
 from __future__ import annotations
@@ -63,9 +63,12 @@ def main(arguments: list[str] | None = None) -> int:
             kept[name] = {"scale": scale.name, "found": found, "code": code}
             given.results.parent.mkdir(parents=True, exist_ok=True)
             given.results.write_text(json.dumps(kept))
-            document.write(kept, given.docs)
+            if set(SECTIONS) <= set(kept):
+                document.write(kept, given.docs)
             print(f"{name}: {(time.monotonic() - began) / 60:.1f} minutes", flush=True)
-    print(f"{given.docs / 'detection.md'} after {(time.monotonic() - began) / 60:.1f} minutes")
+    lacking = [name for name in SECTIONS if name not in kept]
+    what = f"not written, for want of {', '.join(lacking)}:" if lacking else "written:"
+    print(f"{what} {given.docs / 'detection.md'}, {(time.monotonic() - began) / 60:.1f} minutes")
     broken = pages_clean.broken(kept["clean"]["found"]) if "clean" in chosen else []
     for each in broken:
         print(f"more false alarms than promised: {each}")

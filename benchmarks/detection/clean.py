@@ -43,6 +43,8 @@ def tasks(scale: Scale) -> list[Task]:
         found.insert(0, Task(few_requests, few))
     for seed, rho in enumerate(RHOS[1:]):
         found.append(Task(mixed, {"rho": rho, "windows": windows, "seed": 80 + seed}))
+    many = {"bursty": 3, "signals": 20}
+    found.append(Task(mixed, {"rho": 0.5, "windows": windows, "seed": 84, **many}))
     for seed, rho in enumerate(RHOS[1:]):
         found.append(Task(common, {"rho": rho, "windows": windows, "seed": 95 + seed}))
     for seed, name in enumerate(ALONE):
@@ -88,20 +90,22 @@ def bursts(rho: float, windows: int, seed: int, rows: int = ROWS) -> Found:
     }
 
 
-def mixed(rho: float, windows: int, seed: int) -> Found:
-    """Ten signals, two of which hang together in time; after the first 20 buckets."""
+def mixed(rho: float, windows: int, seed: int, bursty: int = 2, signals: int = 10) -> Found:
+    """Some of many signals hang together in time; after the first 20 buckets."""
 
     def batch(random: np.random.Generator) -> tuple[Fleet, Ints]:
         references, counts = [], []
         for _ in range(10):
-            references.append(fitted(random.standard_normal((2_000, 10)), ["number"] * 10, 0))
-            rows = random.standard_normal((BUCKETS * ROWS, 10))
-            rows[:, :2] = autoregressive(random, 2, BUCKETS * ROWS, rho).T
+            held = random.standard_normal((2_000, signals))
+            references.append(fitted(held, ["number"] * signals, 0))
+            rows = random.standard_normal((BUCKETS * ROWS, signals))
+            rows[:, :bursty] = autoregressive(random, bursty, BUCKETS * ROWS, rho).T
             counts.append(count(references[-1], rows, ROWS))
         return Fleet(references), np.concatenate(counts, axis=1)
 
     found = _run(batch, windows, [seed, 0], FIRST)
-    return {"traffic": f"2 of 10 signals AR(1), ρ = {rho:g}", "reference": 2_000, **found}
+    name = f"{bursty} of {signals} signals AR(1), ρ = {rho:g}"
+    return {"traffic": name, "reference": 2_000, **found}
 
 
 def common(rho: float, windows: int, seed: int) -> Found:

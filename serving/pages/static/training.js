@@ -106,7 +106,9 @@ async function reported(name, now, times = 0) {
   if (!times && asked === question) return;
   asked = question;
   const path = `/runs/${encodeURIComponent(name)}`;
-  const told = await ask(path);
+  let told = {};
+  try { told = await ask(path); } catch { /* asked again below */ }
+  if (asked !== question) return;
   $("report").hidden = !told.report;
   $("report").href = `${path}/report`;
   if (now !== "ended" || told.report || times >= 12) return;
