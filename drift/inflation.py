@@ -97,32 +97,32 @@ def inflations(
     return (fast.at_least(slower, SURELY) if len(slow) >= DAY else fast), slower
 
 
-def told_before(
+def told_within(
     panel: Panel, ring: Ring, bursts: Inflation, change: float, assumed: Inflation
 ) -> Inflation:
-    """The `bursts` of a ring, as certain as the buckets before a `change` (unix seconds) tell.
+    """The `bursts` of a ring, as certain as what comes before and after a `change` tells.
 
-    A sudden change in a young ring looks like a burst, and would make uncertain what was known.
+    As in a t test: what two stretches differ by is no part of how much each varies by itself. Else
+    a sudden change looks like a burst, and makes uncertain what was known. Of both stretches (unix
+    seconds part them) the one that knows less counts; one of fewer than ten buckets knows nothing.
     """
-    early = int(np.searchsorted(ring.starts, change))
-    if early < FEWEST:
+    at = int(np.searchsorted(ring.starts, change))
+    parts = [part for part in (ring.part(slice(at)), ring.part(slice(at, None))) if len(part) >= 10]
+    if not parts:
         return bursts
-    past = Ring(
-        ring.width, ring.starts[:early], ring.cells[:early], ring.rows[:early], ring.moments[:early]
-    )
-    told = inflation(panel, past, assumed)
-    return replace(bursts, freedom=np.maximum(bursts.freedom, told.freedom))
+    told = [inflation(panel, part, assumed, fewest=10).freedom for part in parts]
+    return replace(bursts, freedom=np.maximum(bursts.freedom, np.min(told, axis=0)))
 
 
-def inflation(panel: Panel, ring: Ring, assumed: Inflation) -> Inflation:
+def inflation(panel: Panel, ring: Ring, assumed: Inflation, fewest: int = FEWEST) -> Inflation:
     """F from a ring's counts; the `assumed` one where there are too few buckets.
 
-    Fewer than 20 buckets are not enough to estimate it. A flag for values out of range or unseen
-    follows its column's main signal, for bursts of what is rare cannot be known beforehand. A
-    direction of signals together has what is found in it beyond the F of each of them: a scene that
-    moves many columns by little shows in none alone.
+    Fewer than 20 buckets are not enough to estimate it (`fewest`). A flag for values out of range
+    or unseen follows its column's main signal, for bursts of what is rare cannot be known
+    beforehand. A direction of signals together has what is found in it beyond the F of each of
+    them: a scene that moves many columns by little shows in none alone.
     """
-    if len(ring) < FEWEST:
+    if len(ring) < fewest:
         return assumed
     flat = ring.cells.astype(np.float64)
     # Flags are mostly quiet, and would hide what the values of their columns do.
@@ -224,7 +224,7 @@ def _estimate(
     usual, further = lengths(buckets), crowding(pools, tells)
     for level, rows, grown in levels:
         before, growing = np.zeros(len(rows)), np.ones(len(rows), dtype=bool)
-        for length in (each for each in LENGTHS if (level, each) in table):
+        for length in (s for s in LENGTHS if (level, s) in table and 2 * s <= buckets):
             if length == 2 * usual[-1]:
                 rows, grown, before = rows[growing], grown[:, growing], before[growing]
             if not len(rows):

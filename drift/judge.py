@@ -11,7 +11,7 @@ from driftline.metadata.thresholds import Thresholds
 from .detector import forget, trace, weights
 from .episode import FIRED, fire, overall, recall, states
 from .floor import Floor
-from .inflation import Inflation, ceiling, inflations, told_before
+from .inflation import Inflation, ceiling, inflations, told_within
 from .limit import breaches
 from .panel import Panel
 from .report import Finding, report
@@ -82,7 +82,7 @@ def judge(
     window, shares = seen(bursts.certain(every), slower.certain(every)), np.log(panel.shares)
     if np.isfinite(bursts.freedom).any() and np.logaddexp.reduce(window.log_m + shares) >= demand:
         change, _ = window.joint_onset(shares)
-        bursts = told_before(panel, ring, bursts, change, assumed)
+        bursts = told_within(panel, ring, bursts, change, assumed)
         window = seen(bursts.certain(held), slower.certain(held))
     floor = Floor.of(reference.signals, rules, panel.together)
 

@@ -27,6 +27,11 @@ class Ring:
     rows: Ints
     moments: Floats
 
+    def part(self, where: slice) -> Ring:
+        """Some of its buckets."""
+        moments = self.moments[where]
+        return Ring(self.width, self.starts[where], self.cells[where], self.rows[where], moments)
+
     @classmethod
     def of(cls, width: int, buckets: Mapping[int, Counts]) -> Ring:
         """The ring of `buckets`, which maps the start of each to its counts, in any order.

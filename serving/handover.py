@@ -66,7 +66,8 @@ class Handover(Arbiter):  # type: ignore[misc]
         self._last = None
         for each in list(self.WORKERS.values()):
             if not each.ready[0]:
-                self.kill_worker(each.pid, signal.SIGQUIT)
+                # A milder signal is lost on a worker that was forked this moment.
+                self.kill_worker(each.pid, signal.SIGKILL)
         super().stop(graceful)
 
     def ended(self, worker: Any) -> None:

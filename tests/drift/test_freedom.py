@@ -9,7 +9,7 @@ from scipy import stats
 
 from driftline.drift import Ring, judge
 from driftline.drift.freedom import slowed, tempered
-from driftline.drift.inflation import TELLING, Inflation, told_before
+from driftline.drift.inflation import TELLING, Inflation, told_within
 from driftline.drift.panel import Panel
 
 
@@ -98,19 +98,31 @@ def test_one_bursty_column_among_correlated_ones_pays_alone(fit) -> None:
     assert np.delete(after / before, 4).max() < 1.25
 
 
-def test_a_sudden_change_in_a_young_ring_does_not_make_uncertain_what_was_known(fit) -> None:
-    """Three of 25 buckets moved by 1.5 σ look like a burst; those before them know of none."""
+@pytest.mark.parametrize(("buckets", "change"), [(25, 22), (20, 10), (60, 12)])
+def test_a_sudden_change_in_a_ring_does_not_make_uncertain_what_was_known(
+    fit, buckets: int, change: int
+) -> None:
+    """Buckets that moved by 1.5 σ look like a burst; those before and after them, each by
+    themselves, know of none."""
     random = np.random.default_rng(8)
     reference = fit(random.normal(size=(4991, 1)))
-    rows = random.normal(size=(25 * ROWS, 1))
-    rows[22 * ROWS :] += 1.5
+    rows = random.normal(size=(buckets * ROWS, 1))
+    rows[change * ROWS :] += 1.5
     ring = ring_of_cells(cells_of(reference, rows))
-    ring = Ring(60, ring.starts, ring.cells, ring.rows, np.zeros((25, 1, 5)))
+    ring = Ring(60, ring.starts, ring.cells, ring.rows, np.zeros((buckets, 1, 5)))
     panel = Panel(reference)
     once = Inflation.of(panel, np.ones(panel.signals))
     bursts = told(panel, ring)
-    before = told_before(panel, ring, bursts, 22 * 60, once)
-    assert before.freedom[0] > 2 * bursts.freedom[0]
-    assert (before.members == bursts.members).all()
-    assert told_before(panel, ring, bursts, 19 * 60, once) is bursts, "too few to know of bursts"
+    within = told_within(panel, ring, bursts, change * 60, once)
+    assert within.freedom[0] * len(rows) > 100
+    assert (within.members == bursts.members).all()
     assert judge(reference, ring).state == "drift"
+
+
+def test_stretches_too_short_to_know_of_bursts_change_nothing(fit) -> None:
+    """Fewer than ten buckets on either side."""
+    reference = fit(np.random.default_rng(8).normal(size=(4991, 1)))
+    cells = cells_of(reference, np.random.default_rng(9).normal(size=(18 * ROWS, 1)))
+    panel = Panel(reference)
+    once = Inflation.of(panel, np.ones(panel.signals))
+    assert told_within(panel, ring_of_cells(cells), once, 9 * 60, once) is once
