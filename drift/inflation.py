@@ -27,6 +27,8 @@ from .quiet import quiet
 from .ring import Ring
 
 FEWEST = 20
+# So many are enough to say whether a stretch varies by itself, where a change parts the ring.
+FEWEST_BESIDE = 10
 LEVELS = (2, 4, 8)
 # Blocks of which an upper estimate is taken.
 SHORT = 2
@@ -107,10 +109,11 @@ def told_within(
     seconds part them) the one that knows less counts; one of fewer than ten buckets knows nothing.
     """
     at = int(np.searchsorted(ring.starts, change))
-    parts = [part for part in (ring.part(slice(at)), ring.part(slice(at, None))) if len(part) >= 10]
+    both = ring.part(slice(at)), ring.part(slice(at, None))
+    parts = [part for part in both if len(part) >= FEWEST_BESIDE]
     if not parts:
         return bursts
-    told = [inflation(panel, part, assumed, fewest=10).freedom for part in parts]
+    told = [inflation(panel, part, assumed, FEWEST_BESIDE).freedom for part in parts]
     return replace(bursts, freedom=np.maximum(bursts.freedom, np.min(told, axis=0)))
 
 

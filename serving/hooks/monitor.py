@@ -33,7 +33,7 @@ from .session import Plan, Session
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ndarray = np.ndarray
-# This process's number: asking the system for it on every request would cost more than both hooks.
+# This process's number: the system would be asked for it three times a request, 0.25 µs each.
 _process = os.getpid()
 
 
